@@ -91,7 +91,7 @@ tick clock_stamps_arrival(struct clock_stamps *c, const struct timespec *stamp, 
 {
     tick wall = tick_of(stamp), at = wall - c->offset;
     if (at > now)
-        now = clock_now(); /* it came meanwhile */
+        now = clock_now(); /* a signal or event arrived meanwhile */
     if (at <= now && now - at < OLD)
         return at;
     if (at > now && at - now < TICK_MS)

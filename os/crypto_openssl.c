@@ -66,7 +66,7 @@ static struct kept *find_kept(struct openssl *o, unsigned use, struct slice key)
     return NULL;
 }
 
-/* In the place of the one that was not used for longest. The caller sets up its context. */
+/* Replaces the least recently used context. The caller initialises the new one. */
 static struct kept *add_kept(struct openssl *o, unsigned use, struct slice key)
 {
     struct kept *k = &o->kept[0];
@@ -173,7 +173,7 @@ static EVP_CIPHER_CTX *begin_gcm(struct openssl *o, unsigned encrypt, struct sli
     return NULL;
 }
 
-/* OpenSSL counts in int, so long data goes in pieces. */
+/* OpenSSL uses int lengths, so long data is passed in pieces. */
 static bool update_cipher(EVP_CIPHER_CTX *c, uint8_t *data, size_t len)
 {
     bool ok = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A socket's file outlives its server, so only a try to connect tells whether one is there. What
- * can go wrong: another program's file has the path; it is left alone. */
+/* A socket's file outlives its server, so only a connection attempt shows whether a server is
+ * there. What can go wrong: the file belongs to another program; it is not removed. */
 #include "os/local_socket.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ int local_socket_connect(const char *path, char *why, size_t why_cap)
     return local_socket_connect_within(path, 0, why, why_cap);
 }
 
-/* A connect waits for room in the server's queue as long as a write would. */
+/* A connect waits for room in the server's queue up to the write timeout. */
 static int connect_within(int fd, const struct sockaddr_un *a, tick timeout)
 {
     struct timeval most = {.tv_sec = (time_t)(timeout / TICK_S),

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records gather in a page of 1 MiB; a full one goes to the thread, which writes it. A page that is
- * compressed is a gzip member of its own (RFC 1952 §2.2), so that what was written can be read at
- * once, and a file can be cut at a page or appended to. The user takes a lock once per page.
+ * Records are collected in a page of 1 MiB; a full page is passed to the thread, which writes it. A
+ * compressed page is a separate gzip member (RFC 1952 §2.2), so that written pages can be read at
+ * once, and a file can be truncated at a page or appended to. The user takes a lock once per page.
  *
- * A file that is appended to may have been written by another version, with other columns. So the
- * last line of column names in it is compared with this version's; if they differ, the columns are
- * named again.
+ * An existing file may be from another version with other columns. So the last line of column names
+ * in it is compared with this version's; if they differ, the names are written again.
  *
- * What can go wrong: the disk is full, then the file is cut behind the last whole record, what did
- * not fit is lost and counted, and later pages are tried anew, since room may be made; a pipe
- * cannot be cut and gets nothing more. It is too slow, then the queue of QUEUE_MAX pages is full,
- * and records are lost or waited for; memory, which is the same.
+ * What can go wrong: the disk is full; then the file is truncated after the last whole record, the
+ * lost records are counted, and later pages are tried again, because room may become free. A pipe
+ * cannot be truncated and gets nothing more. The disk is too slow; then the queue of QUEUE_MAX
+ * pages is full, and records are lost or the caller waits. No memory has the same effect.
  */
 #include "os/log_writer.h"
 
@@ -338,8 +337,8 @@ static enum beginning find_beginning(const struct log_writer *w, const struct st
                                                                        : BEGIN_LINE_AND_HEADER;
 }
 
-/* The file, and how it goes on. A pipe without a reader is an error, not a wait. One that the
- * writer has already stays claimed by the same description. */
+/* Opens the file, and finds how it continues. A pipe without a reader is an error, and does not
+ * block. A pipe that the writer already has open keeps its descriptor. */
 static int open_file(const struct log_writer *w, bool append, enum beginning *out)
 {
     struct stat s;

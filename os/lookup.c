@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One question to the system's resolver. What can go wrong: there is no such name; no server
- * answers in time. Each thread has a state of the resolver of its own (_res), in which a brief
- * question shortens the time for DNS servers, and TCP is left out: glibc has no time-out for it.
- * Other sources of names take their time: os/uv_lookup.c bounds how long one waits for them.
+ * answers in time. Each thread has its own resolver state (_res). For a brief question the time for
+ * DNS servers is shortened, and TCP is not used: glibc has no timeout for it. Other sources of
+ * names have no timeout either: os/uv_lookup.c limits the wait.
  */
 #include "os/lookup.h"
 
@@ -49,8 +49,8 @@ static bool set_resolver(bool brief)
     return true;
 }
 
-/* The name as it is comes first: with one try, a lost answer would let a name of the search list
- * take its place. Only when there is no such name, the search list has its turn. */
+/* The name is first looked up unchanged: with one try, a lost answer would otherwise be replaced by
+ * a name of the search list. The search list is used only if there is no such name. */
 static int ask_briefly(const struct lookup *l, struct addrinfo **found)
 {
     const unsigned long search = _res.options & RES_DNSRCH;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One datagram for each word, and nobody waits: a manager that does not read loses it. */
+/* One datagram per message, without blocking: a manager that does not read loses messages. */
 #include "os/notify.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ int notify_send(const char *socket_name, const char *text)
         return HELIO_EINVAL;
     memcpy(a.sun_path, socket_name, len);
     if (*socket_name == '@')
-        a.sun_path[0] = '\0'; /* abstract: its length tells where it ends */
+        a.sun_path[0] = '\0'; /* abstract address: its length delimits it */
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return helio_from_errno(errno);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program looks at its places before it begins. What can go wrong: a directory that does not
- * exist, which is most often a wrong character in its name; something else at the name; rights. */
+/* Checks the paths of a program before it starts. What can go wrong: a directory does not exist,
+ * mostly because of a typing error in its name; another kind of file has the name; permissions. */
 #include "os/place.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static bool check_directory(const char *path, char *why, size_t cap)
     return false;
 }
 
-/* What is at the place already must be what the program would make there. */
+/* An existing file must be of the kind that the program would create. */
 static bool check_kind(enum place_kind kind, const struct stat *st, const char *path, char *why,
                        size_t cap)
 {

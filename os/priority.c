@@ -35,8 +35,7 @@ static int raise_group(void)
     return r;
 }
 
-/* Short turns of the processor, from Linux 6.12 on: who asks for them gets the next one sooner.
- * Before, it means nothing. */
+/* Short time slices, from Linux 6.12 on: the thread is scheduled sooner. No effect before. */
 static int take_short_turns(int nice)
 {
     struct sched_attr a = {.size = sizeof a,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reader. Its thread goes through the files in order, leaves out by the index, or by the blocks'
- * heads, what is not in the range of time, and reads the rest ahead of the user, RECORDING_AHEAD
- * blocks at most. The user and the thread share the numbers of blocks filled and released.
+ * A reader. Its thread reads the files in order, skips by the index (or by the block heads) what is
+ * outside the time range, and reads at most RECORDING_AHEAD blocks ahead of the user. User and
+ * thread share the numbers of filled and released blocks.
  *
- * What can go wrong: a block is torn or damaged: it is left out and counted, and with a head that
- * is none the rest of that file is; a file was removed meanwhile (the limit of all files): it is
- * passed over; reading fails, memory is out: then the reader ends with that error. Who frees a
- * reader does not wait for its thread, which may be waiting for the medium: the one of the two that
- * goes last frees what is shared.
+ * What can go wrong: a block is torn or damaged: it is skipped and counted; with an invalid head
+ * the rest of that file is skipped, too. A file was removed meanwhile (the limit of all files): it
+ * is skipped. Reading fails, no memory: then the reader ends with that error. Freeing a reader does
+ * not wait for its thread, which may wait for the medium: the last of the two frees the shared
+ * memory.
  */
 #include <assert.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ struct recording_reader {
     size_t files_len;
 };
 
-/* The index of the file being read, a piece at a time. */
+/* The index of the present file, a part at a time. */
 struct index {
     int fd;
     uint64_t next; /* number of the entry after those held */
@@ -107,7 +107,7 @@ static bool look_up(struct index *x, uint64_t offset, struct block_index *out)
     return true;
 }
 
-/* Waits for a place; NULL: nobody wants more. */
+/* Waits for a free buffer; NULL: the reader is being freed. */
 static uint8_t *wait_room(struct recording_reader *r)
 {
     pthread_mutex_lock(&r->lock);
@@ -248,7 +248,7 @@ static void *run_reader(void *context)
 
 /* ---- the user ---- */
 
-/* Goes to the next block, when there is one. */
+/* Moves to the next block, if there is one. */
 static enum recording_step next_block(struct recording_reader *r)
 {
     uint64_t told;

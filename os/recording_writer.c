@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer. Records gather in a block; a full one goes to the thread, which seals it, appends it
- * to the file with one call, and notes it in the index. The adding side takes a lock once a block.
+ * The writer. Records are collected in a block. A full block is passed to the thread, which seals
+ * it, appends it to the file with one call, and adds an index entry. The adding side takes a lock
+ * once per block.
  *
- * What can go wrong: the disk is full, then the file is cut behind the last whole block, this block
- * is lost and counted, and later ones are tried anew, since room may be made. It is too slow, then
- * as many blocks as the memory limit allows wait, and what comes is lost and counted; memory is the
- * same. The index cannot be written: then this file has none from there on, and readers look at
- * the blocks themselves.
+ * What can go wrong: the disk is full; then the file is truncated after the last whole block, this
+ * block is lost and counted, and later ones are tried again, because room may become free. The disk
+ * is too slow; then blocks wait up to the memory limit, and further records are lost and counted.
+ * No memory has the same effect. The index cannot be written; then the file has no further entries,
+ * and readers scan the blocks.
  */
 #include <assert.h>
 #include <errno.h>
@@ -115,7 +116,7 @@ static void remove_file(struct recording *r, uint32_t number)
     (void)unlinkat(r->folder, name, 0);
 }
 
-/* Makes room for a block within the limit of all files; the file being written stays. */
+/* Frees space for a block within the limit of all files; the present file is kept. */
 static void remove_oldest(struct recording *r, uint32_t len)
 {
     while (r->limits.total_bytes > 0 && r->total + len > r->limits.total_bytes &&

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Landlock: a set of rules, one for each place, then the thread is bound to it. All rights that
- * this kernel's version knows are handled, so that what no rule grants is refused. seccomp: a small
- * BPF program that compares the call's number with a list; the kernel remembers which calls it
- * always allows, so that they cost nothing. What can go wrong: the kernel is too old, or has the
- * feature switched off.
+ * Landlock: a set of rules, one for each place, to which the thread is restricted. All rights that
+ * this kernel's version knows are handled, so that only granted rights remain. seccomp: a small BPF
+ * program compares the call's number with a list; the kernel caches always permitted calls, so that
+ * they cost nothing. What can go wrong: the kernel is too old, or has the feature disabled.
  */
 #include "os/sandbox.h"
 
@@ -118,7 +117,7 @@ static void allow_if(struct program *p, uint32_t value)
     put_answer(p, SECCOMP_RET_ALLOW);
 }
 
-/* Calls whose arguments count; what is loaded is the number again behind them. */
+/* Calls with restricted arguments; afterwards the call's number is loaded again. */
 static void put_arguments(struct program *p)
 {
     static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
@@ -135,7 +134,7 @@ static void put_arguments(struct program *p)
     put_line(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1));
     put_answer(p, SECCOMP_RET_ERRNO | EPERM);
     load_word(p, offsetof(struct seccomp_data, nr));
-    only_if(p, SYS_ioctl, 3); /* nobody's terminal is typed at */
+    only_if(p, SYS_ioctl, 3); /* no characters are injected into a terminal (TIOCSTI) */
     load_word(p, SECOND_ARGUMENT);
     only_if(p, TIOCSTI, 1);
     put_answer(p, SECCOMP_RET_ERRNO | EPERM);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One write per line, so that lines of several nodes on one terminal do not mix. Standard error may
- * be a pipe whose reader stands still: nothing here waits for it. A line that is too long is cut;
- * in JSON it stays JSON. What a line says may have come from a peer: it is made visible here
- * (base/printable.h), for all forms, so that no line begins where none was written, no terminal
- * obeys it, and no priority of the journal is forged. */
+ * be a pipe without a reader: nothing here blocks. A line that is too long is shortened; JSON stays
+ * valid. Lines may contain data of a peer. So control characters are made visible here
+ * (base/printable.h) for all formats: such data cannot forge a line or a journal priority, or
+ * control a terminal. */
 #include "os/say.h"
 #include "base/printable.h"
 #include "base/tick.h"

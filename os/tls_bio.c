@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream's two buffers as OpenSSL's source and sink. Reading gives what has come, and asks to be
- * tried again when that is all; writing takes everything: its user sees to it that there is room.
+ * A stream's two buffers as OpenSSL's source and sink. Reading returns the received bytes, and
+ * "retry" when there are no more. Writing accepts everything: the caller ensures that there is
+ * room.
  */
 #include <assert.h>
 #include <string.h>

@@ -23,7 +23,7 @@ static bool is_oid(const ASN1_OBJECT *o, const char *dotted)
     return n > 0 && (size_t)n < sizeof text && strcmp(text, dotted) == 0;
 }
 
-/* RFC 9174 §4.4.5 recommends it: who says what it is for says that it is for bundles. */
+/* Recommended by RFC 9174 §4.4.5: a certificate with an extended key usage must include bundles. */
 static bool is_for_bundles(const X509 *cert)
 {
     int critical = 0;

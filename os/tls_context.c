@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Certificate, key and CAs become a context of OpenSSL. Reading them again makes a new one, which
- * takes the old one's place only when it is whole; streams keep theirs.
- *
- * What can go wrong: a file cannot be read, or does not hold what it should, or the key is not the
- * certificate's; told with the file's name. A certificate that was replaced before its key is told
- * once, and read again when the key is there. Another thread reads them into a struct tls that
- * nobody else has; the loop takes over what it holds.
+ * Certificate, key and CAs become an OpenSSL context. Reading them again makes a new context, which
+ * replaces the old one only when it is complete; existing streams keep theirs. What can go wrong: a
+ * file cannot be read, has other content, or the key does not belong to the certificate; the text
+ * names the file. If a certificate was replaced before its key, this is logged once, and the files
+ * are read again when the key has changed. Another thread reads them into a separate struct tls;
+ * the loop takes over its content.
  */
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -311,7 +310,7 @@ void tls_free(struct tls *t)
 struct tls_reading {
     struct work work;
     struct world *world;
-    struct tls *tls;   /* whose files they are; NULL: it was forgotten */
+    struct tls *tls;   /* owner of the files; NULL: the reload was cancelled */
     struct tls *fresh; /* of the same files; the thread's until it is done */
     int error;         /* HELIO_ESTOPPED: the thread never began */
     unsigned file;
@@ -332,7 +331,7 @@ static void read_files(struct work *w)
     r->error = tls_reload(r->fresh, &r->file, r->why);
 }
 
-/* What was read takes the old one's place, or that the files were seen does. */
+/* Replaces the old context by the new one, or records that the files were read without success. */
 static void take_over(struct tls *t, struct tls *fresh)
 {
     SSL_CTX *was = t->context;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who the peer is: whether its certificate is good (RFC 9174 §4.4.4.1), and what it names. OpenSSL
- * follows the path to a CA; what a certificate may be used for is judged by RFC 9174's profile
- * instead of the web's (tls_certificate.h).
- *
- * What can go wrong: anything about a certificate, each with a text; the first counts. When the
- * peer need not be verified the handshake goes on, and none of its names counts.
+ * The peer's identity: is its certificate valid (RFC 9174 §4.4.4.1), and which names does it have?
+ * OpenSSL verifies the path to a CA. The permitted use of a certificate follows the profile of RFC
+ * 9174 instead of that of the web (tls_certificate.h). What can go wrong: any fault of a
+ * certificate, each with a text; the first is reported. If the peer need not be verified, the
+ * handshake continues, and none of its names is used.
  */
 #include <arpa/inet.h>
 #include <assert.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream over a stream. What comes from below lies in `in` until OpenSSL has read it and its
- * user has room; what is written is encrypted at once into `out`, in whole records, and goes below
- * in one write with whatever else is there. The steps of the handshake, with their signatures, are
- * work for another thread where the world has some: until a step is done nothing is read from below
- * or written to it, and what is told meanwhile is looked at afterwards. Every call from below and
- * the alarm end in one place, advance_stream, which does what can be done and tells the user what
- * there is to tell; calls of the user only leave work for it.
+ * A TLS stream over a stream. Received bytes are in `in` until OpenSSL has read them and its user
+ * has room. Written data is encrypted at once into `out`, in whole records, and is written to the
+ * lower stream together with earlier output.
  *
- * What can go wrong: a handshake that fails and records that are not as they should be (the stream
- * ends, the peer is told by an alert, tls_why says what); the lower stream's end; memory.
+ * The steps of the handshake, with their signatures, are done by another thread if the world has
+ * some: until a step is done the lower stream is neither read nor written, and its events are
+ * processed afterwards. Every event of the lower stream, and the alarm, ends in advance_stream,
+ * which does all possible work and calls the user. Calls of the user only leave work for it.
+ *
+ * What can go wrong: a failed handshake or invalid records (the stream ends, the peer gets an
+ * alert, tls_why has the reason); the end of the lower stream; memory.
  */
 #include <assert.h>
 #include <openssl/err.h>
@@ -52,7 +53,7 @@ static const char *alert_text(int alert, const char *reason)
     return strcmp(text, "unknown") == 0 && reason != NULL ? reason : text;
 }
 
-/* Who or what is to blame, as far as it can be said. */
+/* The cause of a failure, if known. */
 static void note_failure(struct tls_stream *s)
 {
     const char *reason = ERR_reason_error_string(ERR_peek_error());
@@ -72,7 +73,7 @@ static void fail_stream(struct tls_stream *s)
     end_stream(s, HELIO_EFORMAT);
 }
 
-/* The stream below ends; what came before it has been read. */
+/* The lower stream has ended; everything before was read. */
 static void end_below(struct tls_stream *s)
 {
     bool shaking = s->state == TLS_SHAKING;
@@ -82,7 +83,7 @@ static void end_below(struct tls_stream *s)
     end_stream(s, shaking && s->below_error == 0 ? HELIO_EFORMAT : s->below_error);
 }
 
-/* What a call of OpenSSL that did not do its work means. True: it goes on when more comes. */
+/* Evaluates an OpenSSL call that did not succeed. True: it continues when more arrives. */
 static bool goes_on(struct tls_stream *s, int error)
 {
     if (error == SSL_ERROR_WANT_READ) {
@@ -115,7 +116,7 @@ static void flush_out(struct tls_stream *s)
         s->out_head = s->out_tail = 0;
 }
 
-/* Something came that is not read yet. */
+/* Is there unread input? */
 static bool has_input(const struct tls_stream *s)
 {
     return s->in_head < s->in_tail || SSL_pending(s->ssl) > 0;
@@ -202,7 +203,7 @@ static bool shake_hands(struct tls_stream *s)
 
 /* ---- to the user ---- */
 
-/* One piece; false: there is no more for now, or ever. */
+/* Reads one piece; false: there is no more at present. */
 static bool read_piece(struct tls_stream *s)
 {
     size_t room = 0, got = 0;
@@ -242,7 +243,7 @@ static void tell_writable(struct tls_stream *s)
     s->base.user->writable(s->base.context);
 }
 
-/* As any stream: an end without error is told to who reads or waits for room. */
+/* Like any stream: an end without error is reported to a user that reads or waits for room. */
 static void tell_end(struct tls_stream *s)
 {
     if (s->state == TLS_OPEN && s->below_over && (s->below_error != 0 || s->full))
@@ -292,7 +293,7 @@ static void on_alarm(void *context)
     advance_stream(context);
 }
 
-/* ---- what the stream below tells ---- */
+/* ---- events of the lower stream ---- */
 
 static uint8_t *space_below(void *context, size_t *len)
 {
@@ -350,14 +351,14 @@ static const struct stream_user below = {space_below, fed_below, writable_below,
 
 /* ---- writing ---- */
 
-/* A walk over the parts of a write. */
+/* Iterates over the parts of a write. */
 struct walk {
     const struct slice *parts;
     size_t len, at, off; /* of parts; in the one at `at` */
     size_t left;         /* bytes in all */
 };
 
-/* The next bytes as one piece, a record's at most: where they lie, or put together in `record`. */
+/* The next bytes as one piece of at most one record: in place, or copied to `record`. */
 static struct slice next_piece(struct tls_stream *s, struct walk *w)
 {
     size_t want = w->left < TLS_RECORD ? w->left : TLS_RECORD, have = 0;
@@ -440,7 +441,7 @@ static void read_tls(struct stream *base, bool on)
     assert(!s->closed);
     s->reading = on;
     if (s->busy || s->working)
-        return; /* advance_stream looks at it when the call is over, or at the alarm: */
+        return; /* advance_stream processes it after the call, or at the alarm: */
     if (on && (has_input(s) || s->below_over || s->state == TLS_OVER))
         call_back(s);
     watch_below(s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations with a key of a token (PKCS #11): HMAC by C_Sign, AES-GCM by C_Encrypt and C_Decrypt,
- * key wrap by C_WrapKey and C_UnwrapKey, between which a content key is an object of the session.
- * What can go wrong: the token was removed, restarted, or its keys were replaced, so that a session
- * or a handle ended. Then the key is opened once more and the operation repeated. Other errors are
- * about the data (a wrong tag, another key), and leave the session as it is.
+ * key wrap by C_WrapKey and C_UnwrapKey; a content key is an object of the session between the two.
+ * What can go wrong: the token was removed or restarted, or its keys were replaced, so that a
+ * session or a handle has ended. Then the key is opened once more and the operation repeated. Other
+ * errors concern the data (a wrong tag, another key), and leave the session open.
  */
 #include "os/token_keys.h"
 
@@ -124,7 +124,7 @@ static CK_RV run_seal(struct token_key *k, const union operation *o)
     return rv;
 }
 
-/* The data stay as they came until the tag was right. */
+/* The data stay encrypted until the tag was verified. */
 static CK_RV run_open(struct token_key *k, const union operation *o)
 {
     const struct token_session *s = &k->session;
@@ -244,7 +244,7 @@ static void pause_key(struct token_key *k, tick began)
     k->retry_at = now + tick_min(tick_max(pause, TOKEN_PAUSE), TOKEN_PAUSE_MAX);
 }
 
-/* Open, or opened again where its pause is over. */
+/* Is the key open? Opens it again if its pause has passed. */
 static bool reopen_key(struct token_keys *t, struct token_key *k)
 {
     if (k->session.open)
@@ -424,7 +424,7 @@ static const char *judge_key(const struct token_key *k)
     return NULL;
 }
 
-/* An encryption would use an IV that nobody noted: AES-GCM is not tried. */
+/* A trial encryption would use an unrecorded IV, so AES-GCM is not tried. */
 static bool try_operation(struct token_keys *t, const struct token_key *k)
 {
     static const uint8_t text[32] = "helio key trial";

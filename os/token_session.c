@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules are loaded once, and again while the token is away; each opening looks through the
- * slots for the one token that the URI describes, logs in and finds the one secret key. What can go
- * wrong is the operator's (module, token, PIN, key), or the token is away. A token counts wrong
- * PINs and locks itself, so that a refused PIN is not tried again, and the last try is left to the
- * operator.
+ * Sessions with tokens. The modules are loaded once, and again while the token is absent. Opening
+ * searches the slots for the one token of the URI, logs in and finds the one secret key. What can
+ * go wrong: the operator's settings (module, token, PIN, key), or the token is absent. A token
+ * counts wrong PINs and locks itself: so a refused PIN is not tried again, and the last try is left
+ * to the operator.
  */
 #include "os/token_session.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that somebody else than the kernel carries: a datagram at a time, at once. Nothing can go
- * wrong but memory at the beginning; what becomes of a datagram is the carrier's affair. */
+/* Batches without the kernel: a carrier gets one datagram at a time, at once. What can go wrong:
+ * memory at the beginning. The carrier handles the result of a datagram. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One recvmmsg fills buffers that are used over and over; a message that the kernel put together
- * from several datagrams (UDP_GRO) is cut at the size that comes with it. How many messages are
- * asked for follows their mean size, so that one call reads about as many bytes as the caller wants
- * whether or not they come put together. All datagrams of a message have one source. What can go
- * wrong is only that nothing is there. */
+/* One recvmmsg fills reused buffers. A message that the kernel combined from several datagrams
+ * (UDP_GRO) is divided by the size that it reports. The number of requested messages follows their
+ * mean size, so that one call reads about the wanted number of bytes in either case. All datagrams
+ * of a message have one source. The only thing that can go wrong: nothing has arrived. */
 #include <assert.h>
 #include <errno.h>
 #include <netinet/udp.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datagrams gather in runs of equal size; one sendmmsg sends all runs, and the kernel cuts each
- * into its datagrams. What can go wrong: a run that the route will not cut (EINVAL, EIO, EMSGSIZE)
- * is sent again as single datagrams, and so are all later ones to that peer; a full socket keeps
- * the batch, for which its bytes are copied, since the blocks they lie in may go; an unreachable
- * peer or another refusal loses the message, counted, and the protocol above repeats it.
+ * Datagrams are collected in runs of equal size. One sendmmsg sends all runs, and the kernel
+ * divides each into datagrams. What can go wrong: a route that does not support this (EINVAL, EIO,
+ * EMSGSIZE): the run is sent again as single datagrams, and so are all later ones to that peer. A
+ * full socket keeps the batch; its bytes are copied, because their blocks may be freed. For an
+ * unreachable peer, or another error, the message is lost and counted, and the protocol above
+ * retransmits.
  */
 #include <assert.h>
 #include <errno.h>
@@ -135,7 +136,8 @@ static void add_control(struct msghdr *h, uint8_t *control, int level, int type,
     memcpy(CMSG_DATA(c), value, len);
 }
 
-/* What the kernel is told of a message: by what it is cut, 0: not at all; its class of service. */
+/* The control data of a message: the size by which it is divided, 0: not at all; its traffic
+ * class. */
 static void control_of(struct msghdr *h, const struct udp_run *r, uint16_t cut, uint8_t *control)
 {
     int traffic_class = r->to->dscp << 2 | r->ecn;
@@ -147,7 +149,7 @@ static void control_of(struct msghdr *h, const struct udp_run *r, uint16_t cut, 
                     &traffic_class, sizeof traffic_class);
 }
 
-/* What became of a sendmmsg whose first message failed. */
+/* The result of a sendmmsg whose first message failed. */
 enum outcome { SENT, FULL, SKIP, RETRY, UNCUT, UNCUT_ONCE };
 
 static enum outcome refuse_run(struct udp_io *io, int error, unsigned datagrams)

@@ -97,7 +97,7 @@ int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *ou
     return is_transient(helio_errno(n)) ? 0 : n;
 }
 
-/* Does a datagram that lies there for a while have the time at which it came? */
+/* Does a datagram that waited for a while have its time of arrival? */
 static bool is_stamped(struct udp_receiver *r, int fd, const struct address *self)
 {
     struct udp_message in[UDP_RECEIVE_MAX];

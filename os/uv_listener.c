@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listeners of the kernel's world: each connection becomes a stream (uv_stream.c).
- *
- * What can go wrong: descriptors run out: then connections that come are ended at once, for
- * which one descriptor is kept in reserve, some of them after each pause. Without that one, or
- * memory, connections are accepted after a pause.
+ * Listeners of the kernel's world: each connection becomes a stream (uv_stream.c). What can go
+ * wrong: no descriptors; then new connections are closed at once, a few after each pause, with one
+ * reserved descriptor. Without that one, or without memory, connections are accepted after a pause.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +29,7 @@ struct uv_listener {
     uv_timer_t pause;
     uv_loop_t *loop;
     struct world *world;
-    int fd, spare;            /* spare: open, to be given up when there are no others */
+    int fd, spare;            /* spare: an open descriptor in reserve */
     struct sockaddr_un local; /* family 0: none */
 };
 
@@ -55,7 +53,7 @@ static void pause_listener(struct uv_listener *l)
     uv_timer_start(&l->pause, on_pause, ACCEPT_PAUSE_MS, 0);
 }
 
-/* Out of descriptors: who waits is told so, by the end of the connection. False: not even that. */
+/* Without free descriptors: closes a waiting connection. False: not even that is possible. */
 static bool turn_away(struct uv_listener *l)
 {
     if (l->spare < 0)
@@ -70,9 +68,9 @@ static bool turn_away(struct uv_listener *l)
     return fd >= 0;
 }
 
-/* A socket, or -1: nobody else is to be accepted now. A peer that connects again and again, while
- * there are no descriptors, does not keep the loop busy either: a few are turned away, then comes
- * the pause. */
+/* Returns a socket; -1: no further one may be accepted now. While there are no descriptors, a peer
+ * that connects repeatedly must not keep the loop busy: a few connections are closed, then a pause
+ * follows. */
 static int accept_one(struct uv_listener *l)
 {
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -86,7 +84,7 @@ static int accept_one(struct uv_listener *l)
     return fd;
 }
 
-/* The listener may end with each connection: it is not closed while one is told. */
+/* The listener may be ended by each connection: it is not freed during the call. */
 static void on_connection(uv_poll_t *h, int status, int events)
 {
     struct uv_listener *l = h->data;
@@ -123,8 +121,8 @@ static void remove_file(const struct uv_place *p)
         (void)unlink(un->sun_path);
 }
 
-/* Nobody can connect before listen(), and the file is its owner's alone until its group is set:
- * bind() takes the mode of the socket itself, less the umask. */
+/* Before listen() no client can connect, and only the owner has access to the file until its group
+ * is set: bind() applies the mode of the socket, less the umask. */
 static bool open_file_to(const struct uv_place *p, const struct stream_place *at)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&p->address;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads of each grade are started when there is a question for it, up to its limit, and end when
- * there is none. They are detached: getaddrinfo cannot be interrupted and may take half a minute,
- * for which the end of the program does not wait. libuv's own threads are joined at the end of the
- * process, and those of os/work_pool.h are needed for signatures: neither may wait for a name
- * server.
+ * Threads of each grade are started when it has a question, up to a limit, and end when it has
+ * none. They are detached: getaddrinfo cannot be interrupted and may take half a minute, for which
+ * the end of the program does not wait. libuv's threads are joined at the end of the process, and
+ * those of os/work_pool.h are needed for signatures: neither may wait for a name server.
  *
- * What can go wrong: memory, threads and descriptors are out; the resolver has no answer. And a
- * question may take longer than its grade's time, or never end: glibc waits for TCP without a
- * time-out, and sources other than DNS know nothing of a brief question. Then those who asked hear
- * that there was no answer in time, and another thread takes the place of the one that hangs; so
- * many places are replaced at once. Who asks for that host again waits for the same question; after
- * LOOKUP_ANEW_S there may be a new one beside it.
+ * What can go wrong: no memory, threads or descriptors; no answer. A question may also take longer
+ * than its grade's time, or never end: glibc waits for TCP without a timeout, and other sources
+ * than DNS have none. Then its users get "no answer in time", and a new thread replaces the hanging
+ * one; the number of such replacements is limited. A new request for that host waits for the same
+ * question; after LOOKUP_ANEW_S a second question may be started.
  */
 #include "os/uv_lookup.h"
 
@@ -40,8 +38,8 @@ static const unsigned threads_max[LOOKUP_GRADES] = {
     [LOOKUP_TCP] = LOOKUP_THREADS_TCP,
 };
 
-/* A question counts as hanging after these times. That of DNS with three servers is over before,
- * but for a search list of several domains. */
+/* A question counts as hanging after these times. DNS with three servers takes less, except with a
+ * search list of several domains. */
 static const tick ends[LOOKUP_GRADES] = {
     [LOOKUP_BRIEF] = LOOKUP_END_BRIEF_S * TICK_S,
     [LOOKUP_PATIENT] = LOOKUP_END_PATIENT_S * TICK_S,
@@ -51,7 +49,7 @@ static const tick ends[LOOKUP_GRADES] = {
 
 /* A question about a host, from the first call to its answer. */
 struct query {
-    struct list node;       /* in its grade's queue or in `over` */
+    struct list node;       /* in its grade's queue, or in `over` */
     struct hash_node index; /* of its host, in uv_lookups.queries */
     struct list users;      /* struct lookup.node; the loop's thread alone has them and index */
     struct lookup answer;   /* host, family; addresses, len and error of it */
@@ -59,12 +57,13 @@ struct query {
     enum lookup_grade grade;
     bool asked;    /* a thread has it, or had it */
     bool running;  /* it has it */
-    bool replaced; /* which hangs, and another thread has its place */
-    tick since;    /* it runs, or (TCP) waits; or its users were told that it hangs */
-    bool overdue;  /* they were; the loop's, as are: */
-    tick anew_at;  /* then: when there may be a new question about the host */
-    bool orphan;   /* there was: it is not in the index */
-    bool cut;      /* its answer may be */
+    bool replaced; /* it hangs, and another thread has replaced its thread */
+    /* when it began to run or (TCP) to wait; or when its users were told that it hangs */
+    tick since;
+    bool overdue; /* they were; the loop's, as are: */
+    tick anew_at; /* then: when there may be a new question about the host */
+    bool orphan;  /* there was: it is not in the index */
+    bool cut;     /* its answer may be */
     tick took;
 };
 
@@ -72,7 +71,7 @@ struct grade {
     struct uv_lookups *of;
     struct list queue; /* struct query.node */
     unsigned threads;  /* that run */
-    unsigned replaced; /* of these, that hang, and have others in their places */
+    unsigned replaced; /* of these, hanging ones that were replaced */
 };
 
 struct uv_lookups {
@@ -86,8 +85,9 @@ struct uv_lookups {
     uint64_t watch_ms;
     tick ends[LOOKUP_GRADES];
     unsigned replaced; /* of all grades */
-    bool closed;       /* the last one out frees it: a thread, who tells answers, or who closes */
-    bool telling;      /* a user may close it meanwhile */
+    /* the last user frees it: a thread, the function that reports answers, or uv_lookups_close */
+    bool closed;
+    bool telling; /* a user may close it meanwhile */
 };
 
 static void free_queries(struct list *list)
@@ -117,7 +117,7 @@ static void free_lookups(struct uv_lookups *u)
     free(u);
 }
 
-/* Locked. Is nobody left who would use it? */
+/* Locked. Does nothing use it any more? */
 static bool is_left(const struct uv_lookups *u)
 {
     return u->closed && !u->telling && !has_threads(u);
@@ -277,7 +277,7 @@ static void end_telling(struct uv_lookups *u)
 {
     pthread_mutex_lock(&u->lock);
     u->telling = false;
-    const bool left = is_left(u); /* the last one that was told closed it */
+    const bool left = is_left(u); /* the latest reported user has closed it */
     pthread_mutex_unlock(&u->lock);
     if (left)
         free_lookups(u);
@@ -295,7 +295,7 @@ static void on_bell(void *context)
 
 /* ---- questions that hang ---- */
 
-/* Locked. Its thread may never come back: another one takes its place. */
+/* Locked. Replaces the thread of a hanging question. */
 static void replace_thread(struct uv_lookups *u, struct query *q)
 {
     struct grade *g = &u->grades[q->grade];
@@ -451,7 +451,7 @@ void uv_lookups_close(struct uv_lookups *u)
     pthread_mutex_lock(&u->lock);
     u->closed = true;
     uv_close((uv_handle_t *)u->watch, free_watch);
-    uv_bell_close(u->bell); /* nobody rings a closed one: that is done with the lock */
+    uv_bell_close(u->bell); /* the lock ensures that a closed bell is never rung */
     const bool left = is_left(u);
     pthread_mutex_unlock(&u->lock);
     if (left)
@@ -469,7 +469,7 @@ static uint64_t lower_name(char *out, const char *host)
     return hash_bytes(0, out, len);
 }
 
-/* The question about its host that is under way; NULL: there is none. */
+/* The running question about its host; NULL: none. */
 static struct query *find_query(const struct uv_lookups *u, const struct lookup *l)
 {
     char host[HOST_NAME_MAX_LEN + 2];
@@ -503,8 +503,8 @@ static int begin_query(struct uv_lookups *u, const struct lookup *l, struct quer
     return 0;
 }
 
-/* It hangs for long, and nobody waits for it: is a new question worth a thread? Half of the places
- * stay for hosts of which none hangs. */
+/* A question hangs for long and has no users: is a new one worth a thread? Half of the replacements
+ * are kept for hosts without a hanging question. */
 static bool is_hopeless(struct uv_lookups *u, const struct query *q)
 {
     pthread_mutex_lock(&u->lock);

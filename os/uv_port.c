@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A UDP socket of the loop. What can go wrong: the address cannot be bound or descriptors are out,
- * at the beginning; later an error that waits at the socket, for which libuv stops looking at it:
- * it is cleared, and its user told to read.
+ * A UDP socket of the loop. What can go wrong: at the beginning the address cannot be bound, or no
+ * descriptors. Later a pending socket error, after which libuv stops polling: the error is cleared,
+ * and the user is asked to read.
  */
 #include <assert.h>
 #include <stdlib.h>

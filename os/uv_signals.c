@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handle for each number; all of them are closed before the memory goes. */
+/* A handle for each signal; all of them are closed before the memory is freed. */
 #include "os/uv_signals.h"
 
 #include <assert.h>

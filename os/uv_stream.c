@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams of the kernel's world. A socket is asked for what it has when libuv says that it is
- * ready, and given what it takes when its user writes; what it does not take stays with the user,
- * and libuv is asked when there is room. Large writes may be another thread's (uv_world_writers):
- * it has the descriptor and the parts, all else of the stream stays the loop's. So the loop reads
- * from a socket while a thread writes to it, and waits for the thread before it closes it.
- *
- * What can go wrong: a path that is too long or an address that is none (HELIO_EINVAL), what the
- * system says of sockets.
+ * Streams of the kernel's world. A socket is read when libuv reports it ready, and written when its
+ * user writes. What the socket does not accept stays with the user, and libuv reports when there is
+ * room. Large writes may be done by another thread (uv_world_writers): it has the descriptor and
+ * the parts; the rest of the stream belongs to the loop. So the loop reads from a socket while a
+ * thread writes to it, and waits for the thread before it closes the socket. What can go wrong: a
+ * path that is too long, or an invalid address (HELIO_EINVAL); errors of the system's sockets.
  */
 #include <assert.h>
 #include <errno.h>
@@ -43,8 +41,8 @@ struct uv_stream {
     bool connecting;
     bool closed;
     bool shut; /* nothing is written any more: the urgent octet was sent, or the end */
-    bool half; /* the peer's end was read and told; the other way goes on */
-    bool over; /* `ended` is due, or was told */
+    bool half; /* the peer's end was read and reported; the other direction is open */
+    bool over; /* `ended` is due, or was called */
     bool told; /* it was */
     int error; /* of it, as its argument */
 };
@@ -88,7 +86,7 @@ static void on_poll(uv_poll_t *h, int status, int events);
 
 static void watch_stream(struct uv_stream *s)
 {
-    bool both = s->half && s->shut; /* the kernel would tell so for ever */
+    bool both = s->half && s->shut; /* the kernel would report it for ever */
     bool readable = s->reading && !s->half && !s->connecting && !s->over;
     bool writable = s->full || s->connecting || (s->over && !s->told);
     bool urgent = s->base.urgent != NULL && !s->connecting && !s->over && !both;
@@ -102,7 +100,7 @@ static void watch_stream(struct uv_stream *s)
     (void)r;
 }
 
-/* The end is told from the loop. */
+/* The end is reported by the loop. */
 static void end_stream(struct uv_stream *s, int error)
 {
     if (s->over)
@@ -157,8 +155,9 @@ static void tell_end(struct uv_stream *s)
     s->base.user->ended(s->base.context, s->error);
 }
 
-/* Tells its user the urgent octet, if that can be read. After a reset it cannot, but is announced
- * for ever, ahead of the error: who does not read would never hear of that. */
+/* Reports the urgent octet to the user, if it can be read. After a reset it cannot, but the kernel
+ * reports it for ever, before the error: a user that does not read would never learn of the
+ * error. */
 static void read_urgent(struct uv_stream *s)
 {
     uint8_t octet;
@@ -175,7 +174,7 @@ static void read_urgent(struct uv_stream *s)
     }
 }
 
-/* From the loop: what is ready is done, then the end is told, if it has come. */
+/* Called by the loop: processes what is ready, then reports the end, if it was reached. */
 static void on_poll(uv_poll_t *h, int status, int events)
 {
     struct uv_stream *s = h->data;

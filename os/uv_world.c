@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One timer descriptor for all alarms. It is set once before the loop sleeps, and only when an
- * alarm is earlier than what it is set to: one that is set too early costs one wake-up and no call
- * now. Alarms that are due soon go off from the idle handler, when the loop has looked at all
- * descriptors, and with them those whose time had come before it looked: while something is always
- * due soon the descriptor is not set. Those whose time has come since wait until it has looked
- * again: what arrived before an alarm's time is told before the alarm goes off, however long the
- * round was. What can go wrong at the beginning: descriptors or memory are out,
- * for which libuv knows no error in places (end_process).
+ * One timer descriptor serves all alarms. It is set once before the loop sleeps, and only if an
+ * alarm is earlier than its setting: a setting that is too early costs one wake-up and no call now.
+ *
+ * Alarms that are due soon fire from the idle handler, after the loop has polled all descriptors;
+ * and with them those that were due before the poll: while an alarm is always due soon, the
+ * descriptor is not set. Alarms that became due since wait for the next poll: data that arrived
+ * before an alarm's time is reported before the alarm fires, however long the round was.
+ *
+ * What can go wrong at the beginning: no descriptors or memory; for some of these cases libuv has
+ * no error code (end_process).
  */
 #include "os/uv_world.h"
 
@@ -46,12 +48,12 @@ struct uv_world {
     uv_check_t check;
     tick looked;               /* before the loop looked at its descriptors last */
     tick armed;                /* what the timer descriptor is set to; TICK_NEVER: not */
-    struct work_pool *pool;    /* NULL: nobody had work yet, or there are no threads for it */
+    struct work_pool *pool;    /* NULL: no work yet, or there are no threads */
     struct uv_bell *bell;      /* of the pool */
     bool pool_over;            /* none is begun any more */
     struct work_pool *writers; /* uv_world_writers; NULL: none */
     struct uv_bell *writers_bell;
-    struct uv_lookups *lookups; /* NULL: nobody asked yet, or the world has ended */
+    struct uv_lookups *lookups; /* NULL: no question yet, or the world has ended */
     struct readers readers;     /* data of the loop */
     bool ended;
 };

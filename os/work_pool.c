@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One lock, one list of hosts that have work. A thread takes the first piece of the first host; the
- * host goes behind the others with what it still has. What can go wrong: threads that cannot be
- * started.
+ * One lock, one list of hosts with work. A thread takes the first piece of the first host; then the
+ * host moves to the end with its remaining work. What can go wrong: threads that cannot be started.
  */
 #include "os/work_pool.h"
 
@@ -22,7 +21,7 @@
 
 struct work_pool {
     pthread_mutex_t lock;
-    atomic_uint waiting; /* pieces in `hosts`, for who looks without the lock */
+    atomic_uint waiting; /* pieces in `hosts`, for readers without the lock */
     pthread_cond_t more, one_over;
     struct list hosts; /* struct work.node: the first piece of each */
     struct list over;  /* those that are done */
@@ -46,8 +45,8 @@ static struct work *find_host(const struct work_pool *p, const struct work *like
     return NULL;
 }
 
-/* Out of the queue; its host's next piece takes its place: behind the other hosts, or (!turn) just
- * there. */
+/* Removes a piece. The next piece of its host takes its position: after the other hosts, or (!turn)
+ * the same one. */
 static void take_out(struct work_pool *p, struct work *w, bool turn)
 {
     struct list *next = list_first(&w->others);
@@ -73,8 +72,8 @@ static void put_in(struct work_pool *p, struct work *w)
 
 /* ---- the threads ---- */
 
-/* Waking a thread that sleeps may cost the loop 30 us (docs/speed.md): after a piece of work it is
- * awake for a while. */
+/* Waking a sleeping thread may cost the loop 30 us (docs/speed.md): after a piece of work a thread
+ * stays awake for a while. */
 static void stay_awake(struct work_pool *p)
 {
     const tick until = clock_now() + AWAKE;

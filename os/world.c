@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all worlds have in common: alarms in a list by rank and making (there are some tens), and
- * what runs at the end of a round. The list is gone through when an alarm goes off; setting one
- * costs no look at the others. Nothing can go wrong.
+ * The common part of all worlds: alarms in a list by rank and order of creation (there are some
+ * tens), and functions at the end of a round. The list is searched when an alarm fires; setting one
+ * does not examine the others. Nothing can go wrong.
  */
 #include "os/world.h"
 
@@ -54,8 +54,8 @@ tick world_due(struct world *w)
     return due;
 }
 
-/* One way through the list, which also finds the earliest of those that do not go off; alarm_set
- * minds those that are set meanwhile. */
+/* One iteration over the list, which also finds the earliest of the alarms that do not fire;
+ * alarm_set handles those that are set meanwhile. */
 unsigned world_fire(struct world *w, tick now, unsigned most)
 {
     unsigned fired = 0;

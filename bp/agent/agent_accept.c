@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How bundles come in: from an application (RFC 9171 §5.2), which is encoded around its payload in
- * place, or from a link (§5.6), which stays as it came. Every check is done before anything
- * changes; the reason of a refusal is returned and counted. An accepted bundle waits for the store;
- * only then is it confirmed, and only then does it go on.
+ * Admission of bundles. A bundle of an application (RFC 9171 §5.2) is encoded around its payload in
+ * place. A bundle from a link (§5.6) keeps its bytes. Every check is done before anything changes.
+ * The reason of a refusal is returned and counted. An accepted bundle is first stored. Only then it
+ * is confirmed to its sender, and forwarded or delivered.
  */
 #include <assert.h>
 
@@ -57,7 +57,8 @@ static bool expired(const struct agent *a, const struct agent_head *h)
     return h->expires_ms <= agent_life(a) && h->expires_ms != UINT64_MAX;
 }
 
-/* There is room. The bundle is the node's from here on, and the holder too, unless this fails. */
+/* Creates the record after room was found. On success the agent owns the bundle, and the record has
+ * its own references to the accounts. */
 static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
                                     const struct holder *holder, struct buf *whole,
                                     struct record **out)
@@ -89,8 +90,9 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     return REFUSE_NONE;
 }
 
-/* Is this lack of room one that passes, and one of all bundles of the neighbour? A bundle that is
- * alone in its way has no room at any time. last: it would be lost, so it waits by itself, too. */
+/* Is this lack of room temporary, and the same for all bundles of the neighbour, so that its link
+ * may wait? A bundle that exceeds a limit by itself never has room. last: a refused bundle would be
+ * lost, so it also waits alone. */
 static bool room_waits(const struct agent *a, const struct agent_head *h, const struct holder *of,
                        enum agent_refusal refusal, uint64_t bytes, bool last)
 {
@@ -101,16 +103,16 @@ static bool room_waits(const struct agent *a, const struct agent_head *h, const 
     return refusal == REFUSE_QUOTA && quota_waits(a, h, of);
 }
 
-/* How a bundle comes from a link. */
+/* An arriving bundle of a link. */
 struct offer {
     bool may_wait;              /* as agent_offer has it */
     unsigned how;               /* AGENT_OFFER_ */
     int from;                   /* a link, or NO_LINK */
-    bool waits;                 /* its lack of room passes */
+    bool waits;                 /* the lack of room is temporary */
     struct security_undo *undo; /* of what the security policy wrote into its buffer */
 };
 
-/* way: the link that it will go to, TO_ENDPOINT or NO_ROUTE. */
+/* way: the link that will transmit it, TO_ENDPOINT or NO_ROUTE. */
 static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int way,
                                        struct buf *whole, struct offer *offer, struct record **out)
 {
@@ -132,7 +134,7 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
         quota_accepted(a, h, &holder);
         room_take(a, &room);
     } else {
-        /* only fragments lack places of fragments: they must not stop the neighbour's bundles */
+        /* only the limits of fragments are reached: they must not stop the neighbour's bundles */
         offer->waits = !room_found && room_waits(a, h, &holder, refusal, whole->len, last);
         if (refusal == REFUSE_QUEUE && !last)
             bound_refused(a, &holder.way);
@@ -149,9 +151,9 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     return refusal;
 }
 
-/* §4.2.7: the number is not reset when the time advances (it may be), so that ids are unique
- * whatever the clock does, and also without one; over a restart it goes on above what the store
- * noted. */
+/* §4.2.7: the sequence number is not reset when the time advances, which is permitted. So ids are
+ * unique whatever the clock does, and also without a clock. After a restart the number continues
+ * above the note in the store. */
 static void stamp_arrival(const struct agent *a, struct bundle_id *id)
 {
     id->time_ms = a->now.dtn_ms; /* 0: no clock */
@@ -164,7 +166,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     stamp_arrival(a, &b->id);
     b->has_age = b->id.time_ms == 0; /* §4.4.2 */
     b->age_ms = 0;
-    /* §4.4.3: its first hop is counted when it is written, here or when it goes. */
+    /* §4.4.3: its first hop is counted when the block is encoded, here or when it is forwarded */
     b->has_hops = a->config.hop_limit > 0;
     b->hop_limit = a->config.hop_limit;
     b->hop_count = b->has_hops && !b->has_age ? 1 : 0;
@@ -204,7 +206,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     r->payload_len = made != NULL ? b->payload.len : len;
     if (made != NULL)
         buf_drop(payload);
-    record_fit(a, r); /* the room was for the blocks around a payload */
+    record_fit(a, r); /* the spare room was for the blocks around a payload */
     r->sequence_end = agent_sequence_end(b->id.sequence);
     a->sequence = b->id.sequence + 1;
     emit_record(a, BUNDLE_ACCEPTED, r); /* what is refused, its caller says */
@@ -369,7 +371,7 @@ static void report_refusal(struct agent *a, const struct agent_head *h, enum age
         agent_report_head(a, h, STATUS_DELETED, reasons[refusal]);
 }
 
-/* §5.6 step 3. Who asks for the report is known only when the primary block itself is sound. */
+/* §5.6 step 3. The report-to EID is known only if the primary block is valid. */
 static void report_malformed(struct agent *a, const struct bundle *b)
 {
     struct agent_head h;
@@ -403,7 +405,7 @@ static enum agent_refusal answer_duplicate(const struct record *held)
     return REFUSE_DUPLICATE;
 }
 
-/* Was it here before, and went on? Then it waits longer each time. */
+/* If the bundle was forwarded before, its next pause is longer each time. */
 static void note_return(struct agent *a, struct record *r)
 {
     unsigned times = r->role == ROLE_BUNDLE ? returns_again(&a->returns, r->by_id.hash) : 0;
@@ -459,8 +461,8 @@ static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *w
     return refusal;
 }
 
-/* Takes the buffer on REFUSE_NONE with *out set; or *made, if the security policy made another
- * one: it is the caller's otherwise. *answer is what the link is told. */
+/* On REFUSE_NONE with *out set it owns the buffer; or *made, if the security policy made another
+ * one. Otherwise the caller owns it. *answer is the answer to the link. */
 static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf *whole,
                                       struct bundle *b, struct offer *offer, struct buf **made,
                                       enum agent_refusal *answer, struct record **out)
@@ -553,7 +555,7 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
         r->came_from = r->avoid = link_ref(a, from);
         note_return(a, r);
         if (a->counters.memory_bytes > record_memory_max(a) / 2)
-            record_fit(a, r); /* a block of LTP has room to grow */
+            record_fit(a, r); /* a block of LTP has spare room */
         emit_record(a, BUNDLE_ACCEPTED, r);
         return REFUSE_NONE;
     }

@@ -12,7 +12,7 @@
 
 #define PROVEN_MAX 256             /* sources of one peer that have accounts of their own */
 #define PROVE_TIME (10 * TICK_S)   /* between two of them */
-#define PROVEN_IDLE (600 * TICK_S) /* a source that was silent for so long makes place for one */
+#define PROVEN_IDLE (600 * TICK_S) /* a source that was silent for so long may be replaced */
 #define CROWD_MAX 64               /* bundles of unproven sources: with more none proves itself */
 
 /* A source of a peer that has an account when it has bundles here. */
@@ -26,7 +26,7 @@ struct proven {
 uint64_t quota_source_id(const struct agent *a, const struct agent_head *h)
 {
     if (!h->from_link)
-        return eid_hash(a->config.seed, &h->id.source); /* applications are told apart */
+        return eid_hash(a->config.seed, &h->id.source); /* sources of applications are distinct */
     return hash_mix(a->config.seed, eid_node_hash(a->config.seed, &h->id.source), h->peer);
 }
 
@@ -122,8 +122,8 @@ struct account *account_source(struct agent *a, const struct agent_head *h, stru
     return x;
 }
 
-/* Bundles of the others that came before it proved itself may be its own ones: until another one
- * of them comes they do not count. */
+/* Bundles in the common account that arrived before the source was proven may be its own: they do
+ * not count until a later bundle of the common account arrives. */
 bool account_is_alone(const struct agent *a, const struct account *peer,
                       const struct account *source)
 {
@@ -135,7 +135,7 @@ bool account_is_alone(const struct agent *a, const struct account *peer,
     return peer->used[QUOTA_BUNDLES] == used && peer->proven_len <= (source->unproven ? 0 : 1);
 }
 
-/* A place for one source more; false: all of them are in use. */
+/* Makes room for one more proven source; false: all are in use. */
 static bool make_place(struct agent *a, struct account *peer)
 {
     if (peer->proven_len < PROVEN_MAX)

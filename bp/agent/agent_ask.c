@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the router is asked and told, and the routes of the agent's own one. Endpoints of this node
- * need no router. Asking changes nothing; a booking is noted when the bundle is in its queue, and
- * ends with what becomes of it: sent, failed, or taken back when it leaves the queue unsent. What
- * can go wrong: memory for a new route.
+ * Questions and notes to the router, and the static routes of the agent's own router. Endpoints of
+ * this node need no router. A question changes nothing. A booking is noted when the bundle is
+ * queued, and ends with its outcome: sent, failed, or taken back when it leaves the queue without
+ * transmission. What can go wrong: memory for a new route.
  */
 #include <assert.h>
 
@@ -80,13 +80,14 @@ static struct router_answer ask_way(const struct agent *a, const struct record *
     return answer;
 }
 
-/* A group's bundle, or a fragment of one, for somebody here. */
+/* Is it a bundle of a group, or a fragment of one, with a registration here? */
 static bool is_wanted(const struct agent *a, const struct agent_head *h)
 {
     return endpoint_joined(a, &h->destination);
 }
 
-/* A neighbour hands back what this node forwarded to it: nobody else has the bundle. */
+/* Does a neighbour return a bundle that this node forwarded to it? Then no other node has the
+ * bundle. */
 static bool is_handed_back(const struct agent *a, const struct agent_head *h)
 {
     uint8_t id[AGENT_ID_MAX];
@@ -214,7 +215,7 @@ struct router agent_routes(struct agent *a)
 
 void agent_router(struct agent *a, const struct router *router)
 {
-    /* one that is not told of bookings has none */
+    /* a router without notes has no bookings */
     struct hash_node *n = a->router.ops->note == NULL ? NULL : hash_walk(&a->by_key, NULL);
     for (; n != NULL; n = hash_walk(&a->by_key, n))
         ask_ended(a, container_of(n, struct record, by_key), ROUTER_TAKEN_BACK);

@@ -81,7 +81,7 @@ static enum retention retention_of(const struct record *r)
     return r->link == TO_ENDPOINT ? s->here : s->link;
 }
 
-/* A bundle in a state that its place in the lists contradicts would be lost or sent twice. */
+/* A bundle whose state contradicts its lists would be lost or sent twice. */
 static void check_state(const struct agent *a, const struct record *r)
 {
     assert(state_is_live(r->state));
@@ -229,7 +229,7 @@ static uint64_t sum_of(const uint64_t *v, size_t len)
     return sum;
 }
 
-/* What came in is here or left for a reason: see struct agent_counters. */
+/* Every bundle that entered is here or has a counted end: see struct agent_counters. */
 static void check_balance(const struct agent_counters *c)
 {
     uint64_t accepted = c->accepted_local + c->received;
@@ -281,7 +281,7 @@ static const char *state_text(const struct record *r)
     return r->link == TO_ENDPOINT || s->at_link == NULL ? s->at_here : s->at_link;
 }
 
-/* For a person, who reads the wall clock. */
+/* For people, in the time of the wall clock. */
 static uint64_t end_by_clock(const struct agent *a, const struct record *r)
 {
     uint64_t until = record_until_ms(a, r), life = agent_life(a);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One bundle over several links, or to several registrations. Each way has a copy: a record of its
- * own that the store does not know, with a place in that link's or registration's queue, pauses and
- * an outcome of its own. The bundle itself waits in no queue, with its bytes in the store, and ends
- * when the last copy has: delivered when one was, else forwarded when one was, else as the last
- * one. A copy whose link or registration goes ends quietly, unless nobody had the bundle yet: then
- * the bundle is placed anew. After a restart all copies are made again; who had the bundle knows
- * it. What can go wrong: memory, or COPIES_MAX copies: the bundle waits, and tries later.
+ * One bundle over several links, or to several registrations. Each has a copy: a record that is not
+ * in the store, with its own position in a queue, its own pauses and its own outcome. The bundle
+ * itself is in no queue, and its bytes are in the store. It ends when its last copy has ended: as
+ * delivered if one was delivered, else as forwarded if one was forwarded, else as the last copy. A
+ * copy whose link or registration is removed ends without an outcome. If no copy had succeeded, the
+ * bundle is placed again. After a restart all copies are created again; receivers detect
+ * duplicates.
+ *
+ * What can go wrong: no memory, or COPIES_MAX copies exist: the bundle waits, and is tried again
+ * later.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -191,13 +194,13 @@ int copies_load(struct agent *a, struct record *c, struct agent_action *out)
     return f->original->loading ? 0 : queue_load(a, f->original, out);
 }
 
-/* Does the whole that it is a piece of wait for its bytes? */
+/* Does the joined bundle of this piece wait for the piece's bytes? */
 static bool is_missing(const struct record *c)
 {
     const struct record *whole = c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : NULL;
     if (whole == NULL || whole->queue == NULL || whole->buf != NULL)
         return false;
-    struct agent_head h; /* each piece has bytes that those before it lack */
+    struct agent_head h; /* each piece has bytes that the ones before lack */
     record_head(c, &h);
     return !ranges_has(&c->assembly->have, h.id.offset, h.id.offset + h.payload_len);
 }
@@ -207,7 +210,7 @@ static bool wants_bytes(const struct record *c)
     return c->buf == NULL && (c->state == STATE_FRONT || is_missing(c));
 }
 
-/* Whose queue waits for them. */
+/* The record whose queue waits for these bytes. */
 static struct record *queued_of(struct record *c)
 {
     return c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : c;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles that a next hop will never take. As a rule there are none: so what is known of them lies
- * beside the records. The links that declined a bundle are left out when the router is asked for
- * it; the bundle goes by another route at once, or ends. What can go wrong: memory; then the bundle
- * is tried again later, as after any other failure.
+ * Bundles that a next hop will never accept. They are rare, so this data is kept outside the
+ * records. The router is asked without the links that declined a bundle. The bundle uses another
+ * route at once, or ends. What can go wrong: no memory; then the bundle is tried again later, as
+ * after any other failure.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static int note_declined(struct agent *a, struct record *r)
     return 0;
 }
 
-/* A copy of a bundle that goes several ways has no other one than its link. */
+/* A copy for one of several routes has only its link. */
 static bool has_other_route(struct agent *a, struct record *r)
 {
     struct agent_head h;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints of this node (RFC 9171 §5.7), and groups that somebody here has joined: registered ones
- * get their bundles in order, up to their window; bundles for others wait. An endpoint without
- * registration and without bundles does not exist, but for the node's own, whose bundles the agent
- * reads itself. Several registrations share the endpoint's queue, or each has one of its own
- * (agent_register.c has the registrations). What can go wrong is memory for copies: the bundle
- * waits.
+ * Endpoints of this node (RFC 9171 §5.7), and groups with a registration here. A registration gets
+ * its bundles in order, up to its window; bundles of other endpoints wait. An endpoint exists while
+ * it has registrations or bundles; the node's own endpoint always exists, and the agent reads its
+ * bundles itself. Several registrations share the endpoint's queue, or each has its own queue
+ * (agent_register.c). What can go wrong: no memory for copies; then the bundle waits.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -150,7 +149,7 @@ struct tally endpoint_took(struct agent *a, const struct eid *destination)
     return e == NULL ? (struct tally){0} : pace_lately(&e->pace, a->now.now);
 }
 
-/* With a registration's own queue it is that one; else who has room, in turn. */
+/* The owner of a registration's own queue; else the next registration with room, in turn. */
 static struct registration *choose_taker(const struct queue *q)
 {
     if (q->only != NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one place where the agent says what happened to a bundle: the counter is bumped and the
- * record goes to the sink, so that neither knows what the other does not. Without a sink an event
- * costs its counter.
+ * The only function of the agent that reports events of bundles: it increments the counter and
+ * passes the record to the sink, so that both always agree. Without a sink an event costs only its
+ * counter.
  */
 #include <assert.h>
 
@@ -50,7 +50,7 @@ static void count_event(struct agent_counters *c, const struct bundle_event *e)
         c->ended[e->code] += !e->whole;
         c->delivered += e->fanned && e->code == END_DELIVERED;
         break;
-    default: /* a step of its way */
+    default: /* a step before its end */
         break;
     }
 }
@@ -82,7 +82,7 @@ static enum bundle_origin origin_of(const struct agent *a, const struct agent_he
     return eid_equal(&h->id.source, &a->config.node) ? BUNDLE_FROM_NODE : BUNDLE_FROM_APPLICATION;
 }
 
-/* A function of its own, so that an event that nobody logs has no room for a head on the stack. */
+/* A separate function, so that an event without a log needs no stack for a head. */
 static void emit_described(struct agent *a, struct bundle_event *e, const struct record *r)
 {
     struct agent_head h;
@@ -94,7 +94,7 @@ static void emit_described(struct agent *a, struct bundle_event *e, const struct
     e->destination = NULL;
 }
 
-/* All its copies have ended. A group's fragment is delivered with its bundle instead. */
+/* All its copies have ended. A fragment of a group is delivered with its joined bundle instead. */
 static bool is_fanned(const struct record *r)
 {
     const struct fan *f = r->role == ROLE_COPY ? NULL : r->fan;

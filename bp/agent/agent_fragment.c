@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles for this node that come in fragments (RFC 9171 §5.9). Each fragment is stored and
- * confirmed like a bundle, then placed in the assembly of its bundle; the one that brings the last
- * missing bytes makes the whole, a record of its own that waits in the endpoint's queue
- * (agent_join.c puts the bytes together when its turn is near). When the whole ends, all fragments
- * end, and what is remembered of them is the bundle's id, so that any later fragment or copy of it
- * is known. A fragment that brings no new byte ends when it is placed. One that expires before all
- * are here leaves a gap; the others stay. When the bundle itself comes in one piece, that one is
- * delivered, and the fragments end. When there is no room for another assembly, an older one that
- * does not grow gives way. When memory is out, a stored fragment is placed later.
+ * Reassembly of fragments for this node (RFC 9171 §5.9). Each fragment is stored and confirmed like
+ * a bundle, then added to the assembly of its bundle. The fragment with the last missing bytes
+ * creates the whole: a record for the joined bundle, which waits in the endpoint's queue
+ * (agent_join.c copies the bytes when its turn is near). When the whole ends, all fragments end.
+ * The bundle's id is remembered, so that any later fragment or copy is detected.
+ *
+ * A fragment without new bytes ends when it is placed. A fragment that expires early leaves a gap;
+ * the others stay. If the unfragmented bundle arrives, it is delivered, and the fragments end. If
+ * there is no room for another assembly, an older one that does not grow is dropped. Without
+ * memory, a stored fragment is placed later.
  */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
 
-/* The id of the bundle whose fragment this may be. */
+/* The id of the bundle that this may be a fragment of. */
 static struct slice bundle_name(const struct bundle_id *id, uint8_t out[AGENT_ID_MAX])
 {
     struct bundle_id all = *id;
@@ -28,9 +29,9 @@ static struct slice assembly_name(const struct assembly *as)
     return slice_of(as->id, as->id_len);
 }
 
-/* A bundle's name may have several assemblies: fragments that do not agree on its total length or
- * its destination are gathered apart, so that a wrong one cannot end the right ones. At most one of
- * them has a whole. */
+/* One bundle id may have several assemblies: fragments with another total length or destination
+ * form a separate one, so that a false fragment cannot end the true ones. At most one of them has a
+ * whole. */
 static struct assembly *assembly_named(struct hash_node *n, struct slice id)
 {
     for (; n != NULL; n = hash_next(n)) {
@@ -173,7 +174,7 @@ static bool source_lacks(const struct agent *a, const struct holder *holder,
            !quota_source_has_room(a, holder, QUOTA_FRAGMENTS, 1);
 }
 
-/* A fragment that has no room: of `as`, or of a new assembly. */
+/* A fragment without room: in `as`, or in a new assembly. */
 struct candidate {
     const struct holder *holder;
     const struct assembly *as; /* NULL: there is none yet */
@@ -187,9 +188,9 @@ static bool of_source(const struct candidate *x, const struct assembly *old)
            (old->source == x->source && old->holder.source->unproven);
 }
 
-/* The one that has not grown for longest: of the source, when that has no room, else of the peer;
- * with `any` of all. It must have been idle for a while: bundles whose fragments come mixed with
- * those of many others would else push each other out, and none would ever be whole. */
+/* The assembly that grew longest ago: of the source, if the source has no room, else of the peer;
+ * with `any` of all. It must have been idle for a while. Otherwise bundles with interleaved
+ * fragments would displace each other, and none would be complete. */
 static struct assembly *find_idle(const struct agent *a, const struct candidate *x, bool any)
 {
     const bool by_source = source_lacks(a, x->holder, x->as);
@@ -204,8 +205,8 @@ static struct assembly *find_idle(const struct agent *a, const struct candidate 
     return NULL;
 }
 
-/* Its fragments were accepted: their end is counted, and reported to who asked for it. They are not
- * remembered, so that they may come again. */
+/* Ends an assembly. Its fragments were accepted: their end is counted, and reported if requested.
+ * Their ids are not remembered, so that they may arrive again. */
 static void give_way(struct agent *a, struct assembly *as)
 {
     as->fragments++;
@@ -260,7 +261,7 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
     struct slice name = bundle_name(&h->id, id);
     struct assembly *as = find_begun(a, h, name);
     if (as != NULL && !restored && as->fragments >= c->fragments_max)
-        return REFUSE_FULL; /* the peer keeps it: places come free again */
+        return REFUSE_FULL; /* the peer keeps it: room will become free */
     const struct candidate x = {holder, as, quota_source_id(a, h)};
     enum agent_refusal refusal = restored ? REFUSE_NONE : make_room(a, &x);
     if (refusal != REFUSE_NONE)
@@ -299,7 +300,7 @@ bool fragment_known(const struct agent *a, const struct bundle *b, struct record
     return *held != NULL || seen_has(&a->seen, name);
 }
 
-/* The bytes that the pieces have, after one of them went. */
+/* Computes the bytes of the pieces again, after one was removed. */
 static int count_again(struct assembly *as)
 {
     ranges_clear(&as->have);
@@ -346,7 +347,7 @@ static void queue_whole(struct agent *a, struct assembly *as)
     agent_place(a, as->whole);
 }
 
-/* 1: the piece is one of the assembly now; 0: it has nothing new; or HELIO_ENOMEM. */
+/* Returns 1: the record is now a piece of the assembly; 0: it has no new bytes; or HELIO_ENOMEM. */
 static int gather_pieces(struct agent *a, struct record *r, const struct agent_head *h)
 {
     struct assembly *as = r->assembly;
@@ -367,7 +368,8 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
     list_sub(&as->order);
     if (as->whole == NULL)
         list_add_tail(&a->gathering, &as->order);
-    /* Fragments may wait long for others: half of the memory is left to bundles on their way. */
+    /* Fragments may wait long for others: half of the memory is left to bundles that are
+     * forwarded. */
     if (memory_full(a, a->config.memory_bytes / 2))
         record_release(a, r);
     if (as->whole == NULL)
@@ -377,7 +379,8 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
     return 1;
 }
 
-/* Was the bundle delivered while this fragment was being stored, or is it here in one piece? */
+/* Was the bundle delivered while this fragment was being stored, or is it here without
+ * fragments? */
 static bool superseded(const struct agent *a, const struct assembly *as)
 {
     const struct slice name = assembly_name(as);
@@ -403,8 +406,8 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
         agent_await_route(a, r, h, tick_add(a->now.now, a->config.retry_max));
 }
 
-/* Fragments of a group's bundle are copies, whose originals are known by their own ids, since they
- * go on; so the bundle is remembered by itself. */
+/* Fragments of a group's bundle are copies. Their originals are known by their own ids, because
+ * they are also forwarded. So the bundle's id is remembered separately. */
 static void remember_bundle(struct agent *a, const struct assembly *as, enum agent_end why)
 {
     const struct record *p = container_of(list_first(&as->pieces), struct record, node);
@@ -427,7 +430,7 @@ static void mark_pieces(const struct agent *a, struct assembly *as)
     list_for_each (it, &as->pieces) {
         struct record *p = container_of(it, struct record, node);
         p->mark_len = (uint32_t)as->id_len;
-        if (p->expires > a->now.now) /* one that is over has no mark */
+        if (p->expires > a->now.now) /* an expired one needs no mark */
             p->expires = last;
     }
 }

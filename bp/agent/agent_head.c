@@ -30,7 +30,7 @@ enum head_flag {
 static_assert(3 * (EID_SSP_MAX + 4) + 16 * NUMBER_MAX + 2 <= AGENT_HEAD_MAX, "room for any head");
 static_assert(EID_SSP_MAX + 4 + 6 * NUMBER_MAX <= AGENT_ID_MAX, "room for any id");
 
-/* There is always room for the longest one: its bytes are written without a look at each. */
+/* The longest number always fits, so its bytes are written without single checks. */
 static void put_number(struct writer *w, uint64_t v)
 {
     if ((size_t)(w->end - w->p) < NUMBER_MAX) {
@@ -135,8 +135,7 @@ static void get_ipn(struct reader *r, bool three, struct eid *e)
     e->three = three;
 }
 
-/* *e is all zero before. An EID is wide and a head is read several times in a bundle's life: no
- * copies. */
+/* *e must be zeroed. An EID is large and a head is decoded several times: no copies. */
 static void get_eid(struct reader *r, bool three, struct eid *e)
 {
     const uint8_t scheme = reader_byte(r);

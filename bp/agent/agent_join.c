@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The payload of a bundle that came in fragments, put together when its turn is near: one buffer
- * of the whole length, into which the pieces are copied in the order of their arrival; a byte that
- * came twice is the first one's (RFC 9171 §5.9). Pieces that are only in the store are loaded, a
- * few ahead, so that at no time more than these and the whole are in memory. When memory is out the
- * whole pauses; what was copied stays.
+ * The payload of a bundle in fragments is joined when its turn is near. The pieces are copied into
+ * one buffer of the whole length, in order of arrival; a byte that arrived twice is that of the
+ * first piece (RFC 9171 §5.9). Pieces in the store are loaded, a few ahead, so that only these and
+ * the whole are in memory. Without memory the whole is paused; copied bytes are kept.
  */
 #include <assert.h>
 
@@ -37,7 +36,7 @@ static int copy_piece(struct assembly *as, const struct record *p)
     return ranges_add(&as->have, lo, hi, SIZE_MAX);
 }
 
-/* Asks for one of the next pieces that are neither here nor on their way. */
+/* Requests one of the next pieces that are neither in memory nor requested. */
 static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *out)
 {
     struct list *it = as->next;
@@ -47,7 +46,7 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
             continue;
         if (p->role != ROLE_COPY)
             return queue_load(a, p, out);
-        if (copies_load(a, p, out)) /* else it has them now, or they are on their way */
+        if (copies_load(a, p, out)) /* else its bytes are in memory now, or requested */
             return 1;
     }
     return 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A router that answers by destination (router_ops.by_destination) has one answer for all bundles
- * of a kind. A change asks for the first of each kind; when its way is another one, they move one
- * by one, over all such kinds in the order of priority, then of their coming. Bundles of other
- * routers, and those that found no place or memory in a kind, are in the rest of their place, where
- * each is asked for. All of that goes on in slices: what is due stays due when a call has done its
- * share, and the agent's deadline is 0 until it is done. What is alike and new meanwhile has the
- * new answer already.
+ * A router by destination (router_ops.by_destination) has one answer for all bundles of a kind.
+ * After a change the agent asks for the first bundle of each kind. If the route has changed, the
+ * bundles move one by one, over all such kinds in order of priority, then of arrival. With other
+ * routers, or without memory for a kind, bundles are in the rest of their place, and the router is
+ * asked for each. All of this is done in slices: work that a call could not do stays due, and the
+ * agent's deadline is 0 until it is done. New bundles of the same kind already get the new answer.
  */
 #include "bp/agent/agent_kind.h"
 
@@ -49,7 +48,7 @@ void kinds_fini(struct kinds *w)
     }
 }
 
-/* Rules of egress tell bundles apart that a router does not. */
+/* Egress rules distinguish bundles that a router does not. */
 static bool answers_alike(const struct agent *a)
 {
     return a->router.ops->by_destination && permits_len(a->permits[PERMIT_OUT]) == 0;
@@ -141,7 +140,7 @@ static struct kind *make_kind(struct agent *a, struct kinds *of, const struct re
     return k;
 }
 
-/* NULL: there is no place for another one. */
+/* NULL: there are too many kinds. */
 static struct kind *kind_of(struct agent *a, struct kinds *of, const struct record *r,
                             const struct agent_head *h)
 {
@@ -251,7 +250,7 @@ static struct record *first_of(const struct list *l)
     return container_of(list_first(l), struct record, alike);
 }
 
-/* One of them; the most urgent kinds first, then the bundle that came first. */
+/* Selects one of its bundles: the most urgent kinds first, then the oldest bundle. */
 static void set_turn(struct agent *a, struct kind *k)
 {
     const uint64_t key = first_of(&k->records)->key;
@@ -283,7 +282,7 @@ static void ask_one(struct agent *a)
     if (k->rest && list_empty(&k->asking)) {
         list_sub(&k->node);
     } else if (k->rest || !answers_alike(a)) {
-        place_first(a, k->rest ? &k->asking : &k->records); /* k may be gone */
+        place_first(a, k->rest ? &k->asking : &k->records); /* k may be freed */
     } else if (agent_goes_elsewhere(a, first_of(&k->records))) {
         list_sub(&k->node);
         set_turn(a, k);
@@ -302,7 +301,7 @@ static void move_one(struct agent *a)
     if (!moved)
         kind_enter(a, r, NULL);
     if (last)
-        return; /* the kind is gone, or another one is like it */
+        return; /* the kind was freed, or its bundles have moved */
     /* Without memory for where it was to go it is in its kind again, and has a time to try. */
     if (!moved || r->kind == k)
         settle_kind(a, k);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links come and go while bundles wait. One that goes takes nothing with it: what waits for it, or
- * was given to it without an answer, is placed anew in the order in which it would have gone, and
- * nobody waits for an answer to what it brought. So its index is free for another link at once. Of
- * many that wait, a call places as many as a slice has; the link stays in agent.leaving, where
- * nobody finds it by its index, until the last one is gone. What can go wrong is memory for a new
- * one.
+ * Links are added and removed while bundles wait. When a link is removed, its bundles (queued, or
+ * in transmission without an outcome) are placed elsewhere in the order of the queue, and due
+ * answers to it are dropped. So its index is free for another link at once. A call places one slice
+ * of them. Until the last one is placed the link is in agent.leaving, where its index does not find
+ * it. What can go wrong: memory for a new link.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -40,8 +39,8 @@ static void drop_rules(struct rule_set *set)
         free(set);
 }
 
-/* Links that say the same have one set: neighbours who come in over a link have that link's. NULL:
- * no memory. */
+/* Links with equal rules share one set: a link of an unconfigured peer has the rules of the link
+ * that accepted it. NULL: no memory. */
 static struct rule_set *keep_rules(const struct agent *a, const struct agent_queue_rule *rules,
                                    size_t len)
 {
@@ -105,7 +104,7 @@ int link_of(const struct agent *a, const struct link_ref *ref)
     return l != NULL && l->life == ref->life ? ref->index : NO_LINK;
 }
 
-/* Of the answers that are due; bundles know by its life that the link is none any more. */
+/* Drops due answers. Bundles detect by link_ref.life that the link was removed. */
 static void forget_link(struct agent *a, uint32_t link)
 {
     list_for_each_safe (it, &a->answers) {
@@ -220,7 +219,7 @@ bool agent_backlog(const struct agent *a, uint32_t link,
     return l != NULL;
 }
 
-/* Of the first of a list; what waits longest is first but for what came back. */
+/* Of the first bundle of a list, which is the oldest unless it was returned. */
 static uint64_t stay_ms(const struct list *l, tick now, uint64_t most)
 {
     if (list_empty(l))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules of ingress and egress at the agent. A neighbour's bundle is tested when its primary block
- * and its priority are read, before the costly checks: what is refused costs no cryptography. The
- * priority may be encrypted; then it is tested again. A bundle that may not leave to a neighbour
- * has no way over its links (agent_ask.c). The node's own bundles (status reports, echo answers)
- * are no application's. What can go wrong: memory for a new list.
+ * Ingress and egress rules. A neighbour's bundle is judged when its primary block and its priority
+ * are decoded, before the costly checks: a refusal costs no cryptography. If the priority is
+ * encrypted, the bundle is judged again later. A link that the rules forbid is no route for the
+ * bundle (agent_ask.c). Bundles that the node creates itself (status reports, echo answers) are not
+ * those of an application. What can go wrong: memory for a new list.
  */
 #include "bp/agent/agent_permit.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The next action. Answers go first (they are what peers and applications wait for, and they name
- * bundles that the later actions may end), then what the store has to do, then deliveries and
- * transmissions of one queue after another. Each action costs O(1), but for the copy of a payload
- * that came in fragments.
+ * The next action. Answers are first: peers and applications wait for them, and later actions may
+ * end the bundles that they name. Then follow requests to the store, then deliveries and
+ * transmissions of one queue after another. Each action costs O(1), except the copy of a payload
+ * that arrived in fragments.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static int poll_recall(struct agent *a, struct agent_action *out)
         return 0;
     struct record *r = container_of(list_first(&a->recalls), struct record, answer);
     list_sub(&r->answer);
-    const bool from_link = state_is_live(r->state); /* an application's has ended already */
+    const bool from_link = state_is_live(r->state); /* for an application it has ended already */
     *out = (struct agent_action){.kind = AGENT_RECALL, .key = r->key, .from_link = from_link};
     if (from_link) {
         assert(r->state == STATE_RECALLED);
@@ -153,6 +153,6 @@ int agent_poll(struct agent *a, struct agent_action *out)
         struct queue *q = container_of(list_first(&a->ready), struct queue, node);
         if (queue_poll(a, q, out))
             return 1;
-        list_sub(&q->node); /* what ended in it meanwhile (agent_administer) is to be removed */
+        list_sub(&q->node); /* bundles that ended meanwhile (agent_administer) must be removed */
     }
 }

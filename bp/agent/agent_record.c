@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of one record: made when a bundle is admitted or restored, found by key and by id, ended
- * once. Ending takes it out of every table and queue at once; its memory stays until the binder has
- * seen the answer and the removal that are still due. Making one can fail for memory only, and then
- * changes nothing.
+ * Records of bundles. A record is created when a bundle is admitted or restored, is found by key
+ * and by id, and ends once. Ending removes it from every table and queue at once; its memory is
+ * freed after the binder has got the due answer and removal. Creating a record can only fail for
+ * memory, and then changes nothing.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_storing.h"
 
-/* Keys are counted up here: what comes one after the other lies side by side in the table. */
+/* Keys are consecutive numbers: records that follow each other are neighbours in the table. */
 static uint64_t key_hash(uint64_t key)
 {
     return key;
@@ -57,8 +57,9 @@ struct record *record_by_id(const struct agent *a, struct slice id, uint64_t has
     return NULL;
 }
 
-#define LAST_PART 20       /* of memory, for who has not used up the common room */
-#define RECORD_SLACK 96    /* the allocator's own, the places in tables and in the heap */
+/* part of the memory that is kept for parties without much use of the common room */
+#define LAST_PART 20
+#define RECORD_SLACK 96    /* overhead of the allocator, entries in tables and in the heap */
 #define RECORD_HEAD 96     /* of a head, usually */
 #define ASSEMBLY_SLACK 192 /* first ranges of an assembly, and the allocator's own of both */
 #define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
@@ -190,7 +191,7 @@ bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *
     return out->beside = false;
 }
 
-/* Beside what is set apart for each way. */
+/* Room outside the parts that are reserved for each route. */
 static enum agent_refusal room_in_common(const struct agent *a, const struct holder *holder,
                                          uint64_t bytes)
 {
@@ -266,7 +267,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     return r;
 }
 
-/* Of the user whose application sent it. */
+/* The user of the sending application. */
 static void count_held(const struct record *r)
 {
     struct account *user = r->holder.user;
@@ -325,7 +326,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     struct record *r = make_record(a, h, key, bytes);
     if (r == NULL)
         return HELIO_ENOMEM;
-    /* Anonymous bundles (§4.2.7) share their source: their ids tell nothing. */
+    /* Anonymous bundles (§4.2.7) have no unique source, so their ids identify nothing. */
     r->role = eid_is_none(&h->id.source) ? ROLE_ANONYMOUS : ROLE_BUNDLE;
     struct slice id = record_id(r);
     if (r->role == ROLE_BUNDLE)
@@ -340,7 +341,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as)
 {
     assert(as->whole == NULL && as->total > 0);
-    /* Its timer takes the place of its pieces' ones: there is room. */
+    /* Its timer replaces those of its pieces: there is room. */
     struct record *r = make_record(a, h, a->next_key, as->total);
     if (r == NULL)
         return HELIO_ENOMEM;
@@ -447,7 +448,8 @@ static void leave_lists(struct agent *a, struct record *r)
         list_sub(&r->node);
 }
 
-/* A bundle that went on, was lost on its way, or by our store may come again: then it is needed. */
+/* May the id be remembered as a duplicate? Not if the bundle was forwarded, or lost in transmission
+ * or in the store: then it may be needed when it arrives again. */
 static bool is_final(enum agent_end why)
 {
     return why != END_FORWARDED && why != END_GIVEN_UP && why != END_DECLINED &&
@@ -462,7 +464,7 @@ void agent_remember(struct agent *a, struct slice id, uint64_t until_ms)
     count_seen(a);
 }
 
-/* A bundle of a peer that ended here must be known when it comes again. */
+/* A bundle of a peer that ended here must be recognised when it arrives again. */
 static void remember_id(struct agent *a, struct record *r)
 {
     assert(r->origin == BUNDLE_FROM_LINK && r->role == ROLE_BUNDLE);
@@ -489,7 +491,7 @@ static void detach_record(struct agent *a, struct record *r)
         hash_sub(&a->by_id, &r->by_id);
     record_release(a, r);
     declined_forget(a, r);
-    if (taken_back) /* the application is told; then a derived record is freed */
+    if (taken_back) /* the application gets a RECALL; then a derived record is freed */
         list_add_tail(&a->recalls, &r->answer);
     assert(r->buf == NULL && !heap_has(&r->timer));
 }
@@ -503,7 +505,7 @@ static void free_unless_recalled(struct record *r)
 static void end_copy(struct agent *a, struct record *r, enum agent_end why)
 {
     const struct holder holder = r->holder;
-    struct assembly *as = r->assembly; /* a piece of it, or NULL */
+    struct assembly *as = r->assembly; /* the assembly of a piece, or NULL */
     a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
     copies_sub(a, r, why);
     free_unless_recalled(r);
@@ -570,7 +572,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
 
 void record_set_timer(struct agent *a, struct record *r, tick due)
 {
-    /* Those that wait for one moment go by their priority when it comes. */
+    /* Timers of one moment are served by priority. */
     const unsigned rank = BUNDLE_PRIORITIES - 1u - r->qos.priority;
     int rc = agenda_set(&a->timers, &r->timer, due, rank);
     assert(rc == 0); /* record_new reserved its place */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registrations come and go. What one has not confirmed when it ends goes back to the head of the
- * queue that it shares with others, or waits for the next one; of its own queue, where each gets
- * all, nothing is kept but what nobody else has had.
+ * Registrations of endpoints. When a registration ends, its unconfirmed deliveries return to the
+ * head of the shared queue, or wait for the next registration. From its own queue (each
+ * registration gets all bundles) only bundles that no other registration has had are kept.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void abandon_list(struct agent *a, struct list *l)
     }
 }
 
-/* Its own queue: from now on nothing comes into it. */
+/* Its own queue: no bundle is added any more. */
 static void empty_own(struct agent *a, struct registration *g)
 {
     memory_open(a, &g->queue, false);

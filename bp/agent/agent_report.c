@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status reports (RFC 9171 §5.1, §6.1): made when the node's configuration allows it and the bundle
- * asks for it, sent as bundles that start here, so many a second at most. They are a courtesy: a
- * report that finds no route, no room or no memory is not sent, and nothing else changes. A record
- * that is not understood is ignored (RFC 9713 §2): its bundle was delivered all the same.
+ * Status reports (RFC 9171 §5.1, §6.1). A report is created if the configuration permits it and the
+ * bundle requests it. It is sent as a bundle of this node; the number per second is limited. A
+ * report without route, room or memory is dropped, and nothing else changes. An unknown
+ * administrative record is ignored (RFC 9713 §2): its bundle counts as delivered.
  */
 #include <assert.h>
 
@@ -21,9 +21,9 @@ static bool wanted(const struct agent_head *h, enum status_item item)
     return h->flags & asks[item];
 }
 
-/* §4.2.3: no reports about administrative records, so that reports do not breed, nor about bundles
- * without a source, whose report would name nothing. A peer's ipn:! (RFC 9758 §5.4) is no endpoint
- * that this node knows: it would lead out by a route for everything. */
+/* §4.2.3: no reports about administrative records, because reports would cause reports, nor about
+ * anonymous bundles, which a report could not identify. A peer's ipn:! (RFC 9758 §5.4) is no
+ * endpoint of this node: a default route would send it to another node. */
 static bool reportable(const struct agent_head *h)
 {
     return !(h->flags & BUNDLE_IS_ADMIN) && !eid_is_none(&h->id.source) &&
@@ -37,7 +37,7 @@ static bool asked_lately(const struct report_share *s, tick now)
     return s->asked != 0 && now < tick_add(s->asked, LATELY);
 }
 
-/* Its place, or that of the party that asked longest ago. */
+/* The entry of the party, or that of the least recent one. */
 static struct report_share *find_share(struct agent *a, uint64_t party)
 {
     struct report_share *oldest = &a->reports[0];
@@ -53,15 +53,15 @@ static struct report_share *find_share(struct agent *a, uint64_t party)
     return oldest; /* or they share it */
 }
 
-/* A neighbour, or the applications here, which one cannot tell apart for ever. */
+/* A neighbour; or all applications together, because their users are not stored. */
 static uint64_t party_of(const struct agent_head *h)
 {
     return h->from_link ? h->peer : 0;
 }
 
-/* Reports are small, but a bundle of 100 bytes can ask for two at each node (§5.1). Parties that
- * ask have equal parts of the rate: nobody's bundles use up what others' are told by. A party that
- * did not ask in the last second gets its report even if the others have used up the rate: at most
+/* Reports are small, but a bundle of 100 bytes can request two at each node (§5.1). Requesting
+ * parties have equal parts of the rate, so that one party's bundles cannot prevent reports for
+ * others. A party without a request in the last second always gets its report: at most
  * REPORT_PARTIES a second more. */
 static bool within_rate(struct agent *a, const struct agent_head *h)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After a restart: bundles come back by their heads, ids by their marks. There is no clock and
- * perhaps no route yet, so restored bundles wait apart until the first push that brings a time.
+ * Restores bundles from heads, and ids from marks, after a restart. There is no time and perhaps no
+ * route yet, so restored bundles wait in agent.restored until the first push with a time.
  */
 #include "bp/agent/agent_impl.h"
 

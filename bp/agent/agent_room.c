@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A full node that drops (drop_when_full): a bundle for which there is no room takes the place of
- * bundles that wait, of a lower priority first, then of those that end first, and only of such that
- * are less than it: of a lower priority, or of the same and ending sooner. What a peer holds within
- * its share only its own bundles take. What is being stored, is given away, goes several ways, or
- * is a fragment whose bundle is for this node stays.
+ * A full node with drop_when_full displaces waiting bundles to admit a new one: bundles of a lower
+ * priority first, then those that expire first. It displaces only bundles that rank below the new
+ * one: of a lower priority, or of the same priority and earlier expiry. Bundles within a peer's
+ * share are displaced only by bundles of the same peer. Never displaced are bundles that are being
+ * stored, are given away, have several routes, or are fragments for this node.
  *
- * Nothing ends before it is sure that it makes room enough: the places are found, counted as if
- * they were free, and taken when the new bundle has its record. What can go wrong: there are too
- * few of them, or more than ROOM_MAX small ones would have to go for one; then it is refused as
- * ever. Administrative records take no places: they are made while other bundles end.
+ * No bundle ends before it is certain that enough room results: candidates are found, counted as if
+ * they had ended, and ended when the new bundle has its record. What can go wrong: there are too
+ * few candidates, or more than ROOM_MAX small ones would be needed; then the new bundle is refused.
+ * Administrative records displace nothing, because they are created while other bundles end.
  */
 #include <assert.h>
 
@@ -29,7 +29,7 @@ void room_enter(struct agent *a, struct record *r)
     if (!a->config.drop_when_full || record_derived(r) || r->assembly != NULL)
         return;
     assert(record_stored(r) && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
-    /* Without memory for its places in the heaps it is not dropped. */
+    /* Without memory for its heap entries it is never displaced. */
     for (int of = 0; of < OF_ALL; of++)
         (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
 }
@@ -96,7 +96,7 @@ static struct record *find_least(const struct agent *a, const struct need *n)
     return least;
 }
 
-/* Its place is counted as free, or as taken again. */
+/* Counts its use of the limits as free, or as used again. */
 static void count_free(struct agent *a, struct record *r, bool is_free)
 {
     const uint64_t memory = r->buf == NULL ? 0 : r->buf->cap;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The security policy at the agent (RFC 9172 §5). A bundle of a link is verified before all else.
- * A fragment for this node is not: its bundle is verified when all bytes are here, before it is
- * delivered (RFC 9172 §5.2), by a call of its own, since nobody else can tell whose time that is.
- * A bundle that starts here is protected before it may be cut into
- * fragments; one that stays here is not. When a whole fails, it ends with its fragments, and its id
- * is not remembered, so that the real bundle may follow.
+ * The security policy at the agent (RFC 9172 §5). A bundle of a link is verified before all other
+ * checks. A fragment for this node is not: its joined bundle is verified before delivery (RFC 9172
+ * §5.2), by a separate call, so that the binder can measure its time. A bundle that starts here is
+ * protected before it may be fragmented; a bundle for an endpoint here is not protected. If a
+ * joined bundle fails, it ends with its fragments, and its id is not remembered, so that the true
+ * bundle may follow.
  */
 #include <assert.h>
 
@@ -35,7 +35,7 @@ static enum agent_refusal judge_fragment(struct agent *a, const struct bundle *b
     return REFUSE_SECURITY;
 }
 
-/* Without its token a true bundle cannot be told from a forged one: later it can. */
+/* Without its token a true bundle cannot be distinguished from a forged one; later it can. */
 static enum agent_refusal refusal_of(enum security_reason reason)
 {
     return reason == SECURITY_REASON_TOKEN ? REFUSE_TOKEN : REFUSE_SECURITY;
@@ -124,7 +124,7 @@ static struct buf *build_whole(const struct record *whole)
     return bundle_encode_copy(&b);
 }
 
-/* What was decrypted takes the place of what came: it is not longer. */
+/* The decrypted payload replaces the received one: it is not longer. */
 static bool take_payload(struct record *whole, struct buf *made)
 {
     struct bundle b;
@@ -177,9 +177,9 @@ bool secure_waits(struct agent *a, struct record *whole)
     return true;
 }
 
-/* The security blocks are those of the first fragment, and so is what they cost: who brought other
- * bytes cannot do anything about that. After a restart, or when that link is gone, another link of
- * the same peer has to pay. */
+/* The link that is charged for the verification. The security blocks are in the first fragment, and
+ * they cause the cost; senders of other fragments are not responsible. After a restart, or when
+ * that link was removed, another link of the same peer is charged. */
 static int find_payer(const struct agent *a, const struct record *first)
 {
     const int link = link_of(a, &first->came_from);

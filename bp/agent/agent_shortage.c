@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which limit left no room for a bundle, for a person: the limits are looked at once more, in the
- * order in which record_room and agent_fragment.c look at them. Nothing changes but what is
- * remembered of the latest one. Also what is remembered of a bundle that would have been too late.
- * What can go wrong: all of them have room by now, for a bundle that would have taken others'
- * places; then no limit is named.
+ * Explains which limit left no room for a bundle: the limits are checked again, in the order of
+ * record_room and agent_fragment.c. Nothing changes except the stored explanation. Also stores
+ * explanations for bundles that would be too late. What can go wrong: all limits have room
+ * meanwhile (with drop_when_full); then no limit is named.
  */
 #include "bp/agent/agent_impl.h"
 
@@ -57,7 +56,7 @@ static void find_of_fragments(const struct agent *a, const struct shortage_of *o
     }
 }
 
-/* Its place in the ring; SHORTAGES: it has none. */
+/* Its index in the ring; SHORTAGES: none. */
 static size_t find_noted(const struct agent *a, const struct bundle_id *id)
 {
     size_t i = 0;
@@ -67,7 +66,7 @@ static size_t find_noted(const struct agent *a, const struct bundle_id *id)
     return i;
 }
 
-/* One that is offered again and again has one place. */
+/* A bundle that is offered repeatedly has one entry. */
 static void remember_shortage(struct agent *a, const struct agent_shortage *s)
 {
     size_t at = find_noted(a, &s->id);

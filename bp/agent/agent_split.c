@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bundle that is longer than a link takes goes in fragments (RFC 9171 §5.8), one after the other:
- * the next one is cut when the link has brought the one before, so that the node keeps the bundle
- * whole until all of it went on, and a fragment that failed is all that is sent again. Another link
- * goes on where the first one ended. So it is when the router says how much of it fits on its way
- * (a contact that ends): when that has gone the router is asked for the rest. What can go wrong:
- * the bundle must not be fragmented, or the link has no room for the head of a fragment; memory.
- * After a restart it begins anew; who gets a part twice knows it.
+ * A bundle that is longer than a link permits is forwarded in fragments (RFC 9171 §5.8), one after
+ * the other. The next fragment is made when the neighbour has received the one before. So the node
+ * keeps the whole bundle until all of it was forwarded, and after a failure only one fragment is
+ * sent again. Another link continues at the same position. The router may also limit the bytes of a
+ * route (a contact that ends): after these were sent, it is asked for the rest.
+ *
+ * What can go wrong: the bundle must not be fragmented, the link's limit has no room for a
+ * fragment's head, memory. After a restart forwarding starts from the beginning; receivers detect
+ * duplicate bytes.
  */
 #include <assert.h>
 
@@ -71,7 +73,7 @@ uint64_t split_rest(const struct record *r)
 enum split_more split_follows(struct record *r)
 {
     struct agent_head h;
-    if (r->in_hand == 0) /* it went whole: most do */
+    if (r->in_hand == 0) /* it was sent as a whole, as most are */
         return SPLIT_DONE;
     record_head(r, &h);
     const uint64_t bytes = r->in_hand + r->hand_head;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles on their way to the store. While the store has few of them each goes to it at once, in
- * the order in which they came. When it has its window full the others wait here, and users,
- * neighbours and sources take turns (agent_turn.c): so a bundle waits for what the store has in
- * hand and for one round, however many bundles others have here. A party alone gets a wide window,
- * so that one commit serves many bundles; parties that came one after the other lately share a
- * narrow one, which is what each of them waits for.
+ * Bundles that are being stored. While the store has few bundles, each is passed to it at once, in
+ * order of arrival. When its window is full, the others wait here, and users, neighbours and
+ * sources take turns (agent_turn.c). So a bundle waits for the store's present work and for one
+ * round, however many bundles other parties have. A single party has a wide window, so that one
+ * commit serves many bundles. Parties that have recently alternated share a narrow one, because
+ * each of them waits for it.
  *
- * What can go wrong: bundles reach the store in another order than they came in, and a put may
- * fail. So the note of used sequence numbers that goes with a bundle is the highest of all before.
+ * What can go wrong: bundles reach the store in another order than they arrived, and a put may
+ * fail. So the note of used sequence numbers that is stored with a bundle is the highest of all
+ * earlier ones.
  */
 #include <assert.h>
 
@@ -18,7 +19,7 @@
 #define BUNDLE_COST 8192         /* of each bundle, beside its bytes */
 #define WINDOW_ALONE (64U << 20) /* in the store's hands, of such costs */
 #define WINDOW_SHARED (4U << 20)
-#define SHARED_TIME TICK_S /* after another party's last bundle */
+#define SHARED_TIME TICK_S /* after the latest bundle of another party */
 
 uint64_t storing_cost(const struct record *r)
 {

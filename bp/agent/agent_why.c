@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One bundle's place, for a person: its queue, its pause, the router's answer now, or what is
- * remembered of it. Nothing changes, and nothing can fail: a bundle that is not here is an answer.
+ * Explains for people why a bundle is still here: its queue, its pause, the router's answer now, or
+ * what is remembered of it. Nothing changes, and nothing can fail: "not here" is an answer, too.
  */
 #include "bp/agent/agent_why.h"
 

@@ -33,7 +33,7 @@ enum life_clock_start life_clock_begin(struct life_clock *now, const struct life
             *step_ms = step;
         return LIFE_CLOCK_GOES_ON;
     }
-    uint64_t passed = now->mono_ms; /* the node ended before this boot */
+    uint64_t passed = now->mono_ms; /* the node's earlier run ended before this boot */
     bool forward = now->dtn_ms >= before->dtn_ms;
     uint64_t gap = now->dtn_ms - before->dtn_ms;
     if (clocks && forward && gap <= LIFE_CLOCK_GAP_MAX_MS) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bundle meets the rules in their order. A rule that names its party tests source, destination,
- * priority and size, from the cheapest permission to the dearest; the first rule that it passes
- * decides by its limits. Each rule knows the rates of 64 parties, so that one neighbour or user
- * does not use up the rate of another. A rate is one number: when all that came is made up for
- * (base/allowance.h). What can go wrong: memory for a new list.
+ * The rules are tested in their order. A rule of the bundle's party tests source, destination,
+ * priority and size. The first rule that permits the bundle decides by its limits. Each rule has
+ * the rates of 64 parties, so that one neighbour or user cannot use up the rate of another. A rate
+ * is one number: the time at which the bundles so far are within the rate (base/allowance.h). What
+ * can go wrong: memory for a new list.
  */
 #include "bp/agent/permit.h"
 
@@ -13,11 +13,11 @@
 
 #include "base/err.h"
 
-/* A rate of one party. */
+/* The rate of one party. */
 struct meter {
     uint64_t id;
-    tick used;           /* last; 0: the place is free */
-    tick bundles, bytes; /* when what came is made up for */
+    tick used;           /* latest use; 0: the entry is free */
+    tick bundles, bytes; /* times at which bundles and bytes so far are within the rates */
 };
 
 struct rule_state {
@@ -118,7 +118,7 @@ static enum permit_verdict test_bundle(const struct permits *p, const struct per
     return r->size_max != 0 && s->payload > r->size_max ? PERMIT_SIZE : PERMIT_GOOD;
 }
 
-/* *rule: the first one that it passes; NULL: none names the party, or none lets it pass. */
+/* *rule: the first rule that permits it; NULL: no rule is for the party, or none permits it. */
 static enum permit_verdict find_rule(const struct permits *p, const struct permit_subject *s,
                                      const struct rule_state **rule)
 {
@@ -155,8 +155,8 @@ static tick time_of(uint64_t amount, uint64_t rate)
     return whole * TICK_S + part / (rate / TICK_S);
 }
 
-/* Of a party that is new the rate begins with nothing to make up for; of one that takes another's
- * place, with a whole burst, so that a party with many names has no burst for each. */
+/* A new party starts with a full burst. A party that replaces another one starts without a burst,
+ * so that a party with many names has no burst for each name. */
 static struct meter *find_meter(const struct rule_state *r, uint64_t id, tick now)
 {
     struct meter *oldest = &r->meters[0];

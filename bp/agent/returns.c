@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table and a list in the order of forwarding. What can go wrong is memory: then a bundle is
- * not remembered, and comes again as if for the first time. */
+/* A hash table, and a list in the order of forwarding. What can go wrong: memory; then a bundle is
+ * not recorded, and its return seems to be the first. */
 #include "bp/agent/returns.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 struct forwarded {
     struct hash_node by_id;
     struct list order;
-    unsigned times; /* that it came again */
+    unsigned times; /* that it returned */
 };
 
 int returns_init(struct returns *r, uint64_t seed, uint64_t max)

@@ -73,7 +73,7 @@ void routes_remove_link(struct routes *t, uint32_t link)
     }
 }
 
-/* Is it a link that this bundle goes over with others? */
+/* Is it one of several links for this bundle? */
 static bool is_member(const struct route *r, const struct router_query *q, bool group)
 {
     if ((int)r->link == q->came_from || router_declined(q, r->link) ||

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One array of ids, which are linked by their numbers: chains of a hash table, a list in the order
- * of arrival (which makes room), and a heap by their ends (so that one that never ends holds up no
- * other). A slot has the number of its first id, and one: 0 is none. An id that comes again moves
- * to the list's end. Without memory the id is not remembered, and the set stays as it was.
+ * One array of ids, linked by their indexes: chains of a hash table; a list in order of arrival
+ * (the oldest is replaced); and a heap by expiry, so that an id that never expires does not delay
+ * the removal of others. A slot has the index of its first id plus one: 0 is none. A repeated id
+ * moves to the list's end. Without memory the id is not added, and the set is unchanged.
  *
- * Ids whose sequence numbers differ in their last bits lie in slots side by side: the table is
- * long, and the slots of bundles that follow each other would each have to be fetched into the
- * cache.
+ * Ids whose sequence numbers differ only in the last bits have adjacent slots: the table is long,
+ * and otherwise each slot of consecutive bundles would cause a cache miss.
  */
 #include "bp/agent/seen.h"
 
@@ -29,7 +28,7 @@ struct seen_id {
     uint32_t place;        /* in the heap */
 };
 
-/* A heap place each, and two slots where their number is just above a power of two. */
+/* A heap entry each, and two slots per id in the worst case, just above a power of two. */
 _Static_assert(sizeof(struct seen_id) + 3 * sizeof(uint32_t) == SEEN_ID_BYTES, "as documented");
 
 void seen_init(struct seen *s, uint64_t seed, uint64_t max)
@@ -56,12 +55,13 @@ uint64_t seen_bytes(const struct seen *s)
 
 /* --- by digest --- */
 
-#define NEAR 0x3fu   /* bits of the number that tell neighbours apart */
+#define NEAR 0x3fu   /* bits of the number in which neighbours differ */
 #define ID_COPY 128u /* a longer id has no neighbours */
 
-/* Of the id without these bits, which are added then. Two ids have one digest only if the digests
- * of what is left of them are less than 64 apart, in 122 of 128 bits the same. The lowest bits of a
- * number are in its first byte; all of its bytes but the last one have the highest bit. */
+/* The digest of the id without these bits, which are added then. Two ids have one digest only if
+ * the digests of their remaining bytes differ by less than 64, that is, agree in 122 of 128 bits.
+ * The lowest bits of a number are in its first byte; all of its bytes but the last have the highest
+ * bit set. */
 static void digest_id(const struct seen *s, struct slice id, uint64_t out[2])
 {
     uint8_t copy[ID_COPY];
@@ -148,7 +148,7 @@ static void put_place(struct seen *s, uint32_t place, uint32_t i)
     s->ids[i].place = place;
 }
 
-/* i belongs at this place, or further up or down. */
+/* Inserts i at this position of the heap, or moves it up or down. */
 static void place_id(struct seen *s, uint32_t place, uint32_t i)
 {
     const uint64_t due = s->ids[i].until_ms;
@@ -179,10 +179,10 @@ static void forget_id(struct seen *s, uint32_t i)
     s->unused = i;
 }
 
-/* --- room --- */
+/* --- memory --- */
 
-/* For as many ids as there may be: what no id has touched is no memory yet, and a table that does
- * not grow stops nobody. */
+/* Allocates slots for the maximum number of ids at once: untouched pages use no memory, and a table
+ * that never grows causes no pauses. */
 static int make_slots(struct seen *s)
 {
     uint32_t len = FIRST_CAP;

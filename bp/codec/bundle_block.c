@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Canonical blocks: an array of type, number, flags, CRC type, data and CRC. The CRC item stands at
- * the block's end, so that a check value is one pass over the bytes before its value and one over
- * zeros. What can go wrong: a CRC that does not fit, a number or type that is reserved.
+ * Canonical blocks: an array of type, number, flags, CRC type, data and CRC. The CRC item is last
+ * in the block, so a CRC is computed over the bytes before its value, and then over zeros. What can
+ * go wrong: a wrong CRC, a reserved number or type.
  */
 #include "bp/codec/block_kind.h"
 
@@ -26,7 +26,7 @@ size_t block_tail_size(enum crc_type crc)
     return crc == CRC_NONE ? 0 : 1 + crc_bytes(crc);
 }
 
-/* Check value over len bytes and the zeros in the place of the value itself. */
+/* The CRC over len bytes, and over zeros in place of the CRC value itself. */
 static uint32_t crc_value(enum crc_type type, const uint8_t *start, size_t len)
 {
     assert(type != CRC_NONE);
@@ -136,7 +136,7 @@ void block_write_head(struct writer *w, const struct bundle_block *block, size_t
     item_put_bytes_head(w, len);
 }
 
-/* Calls of a walk over the targets of a BPSec block (RFC 9172 §3.6); false at the end. */
+/* Iterates over the targets of a BPSec block (RFC 9172 §3.6); false at the end. */
 struct target_walk {
     struct item_reader r;
     uint64_t left;
@@ -183,7 +183,7 @@ bool bundle_targeted(const struct bundle *b, uint64_t type, uint64_t number)
     return false;
 }
 
-/* The numbers of `others` in rising order, with their places. */
+/* The numbers of `others` in rising order, with their indexes. */
 struct numbered {
     uint64_t number;
     size_t place;
@@ -240,7 +240,7 @@ bool bundle_is_encrypted(const struct bundle *b, size_t i)
                                        bundle_targeted(b, BLOCK_BCB, b->others[i].number));
 }
 
-/* A block whose content the bundle has in its own fields. */
+/* A block whose content is in separate fields of the bundle. */
 static bool is_taken(const struct bundle *b, const struct bundle_block *block)
 {
     const size_t at = block_kind_find(block->type);

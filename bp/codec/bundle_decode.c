@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bundle is an array of blocks: the primary first, the payload last. All extension blocks are
- * first noted as they are: the first ones in the struct, of all further ones where they lie. Then
- * those whose type the codec knows are read, unless a block confidentiality block encrypts them.
- * What can go wrong is a finding with its section and offset, or no memory to sort numbers.
+ * A bundle is an array of blocks: the primary first, the payload last. Extension blocks are first
+ * recorded unparsed: the first ones in the struct, further ones as views. Then blocks of known
+ * types are parsed, unless a block confidentiality block encrypts them. What can go wrong: a
+ * finding with its section and offset; no memory to sort numbers.
  */
 #include "bp/codec/block_kind.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of a bundle (all that comes before the payload's bytes) is written into a scratch area
- * and then placed in front of the payload, since views of b may lie where it goes; the payload
- * itself does not move. What can go wrong: too little room, and structs without legal encoding.
+ * The head of a bundle (all bytes before the payload's data) is encoded in a scratch area and then
+ * copied in front of the payload, because views of b may be in that place. The payload is not
+ * moved. What can go wrong: not enough room, and structs without a legal encoding.
  */
 #include <assert.h>
 #include <stdlib.h>

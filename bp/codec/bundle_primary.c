@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The primary block (RFC 9171 §4.3.1). It may not change on the way (§4.3.1), so that what was read
- * is written back byte for byte when it had the shortest form. What can go wrong: another version,
- * a number of elements that does not fit its flags and CRC type.
+ * The primary block (RFC 9171 §4.3.1). It must not change in transit, so a block in the shortest
+ * form is encoded exactly as it was decoded. What can go wrong: another version, a number of
+ * elements that contradicts its flags and CRC type.
  */
 #include "bp/codec/block.h"
 
@@ -78,8 +78,8 @@ void primary_write(struct writer *w, const struct bundle *b)
 
 /* ---- how old a bundle is, by all that is known (§4.2.6, §5.5) ---- */
 
-/* It is as old as its age block says, at least; and, where both clocks exist, as the time since its
- * creation. So a bundle whose creation lies in the future of this clock stays for its lifetime and
+/* The age of a bundle: at least that of its age block; and, where both clocks exist, the time since
+ * its creation. So a bundle that was created in the future of this clock stays for its lifetime and
  * not longer. */
 static uint64_t age_at(const struct bundle *b, uint64_t dtn_ms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules that need more than one field of a bundle. Each is one line of a straight list; offset 1 is
- * the primary block, which comes behind the one byte that opens the bundle.
+ * Rules about several fields of a bundle, as a list with one line each. Offset 1 is the primary
+ * block; byte 0 opens the bundle's array.
  */
 #include "bp/codec/block_kind.h"
 
@@ -68,8 +68,8 @@ static void fragment_rules(const struct bundle *b, struct check *c)
               CHECK_REFUSE, "RFC 9171 §5.8", "the fragment's end is beyond the total length");
 }
 
-/* An encrypted integrity block may name the primary block; nobody here can tell, and those of the
- * rest are not looked for. */
+/* An encrypted integrity block may have the primary block as target: this is unknown here. Blocks
+ * in `rest` are not searched. */
 bool bundle_primary_protected(const struct bundle *b)
 {
     if (b->crc != CRC_NONE || b->rest.secures || bundle_targeted(b, BLOCK_BIB, 0))

@@ -230,7 +230,7 @@ enum { MAJOR_UINT, MAJOR_NEGATIVE, MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY };
 #define FIRST_ARRAY_OPEN 0x9f
 #define FIRST_BREAK 0xff
 
-/* By value: a local whose address is taken costs each caller a look at its stack. */
+/* Passed by value: a local variable whose address is taken costs each caller a stack check. */
 struct head {
     size_t size; /* 0: none */
     uint64_t value;
@@ -356,9 +356,9 @@ static bool is_scalar(enum item_kind kind)
            kind == ITEM_BOOL;
 }
 
-/* The same for items as most are: numbers, strings and arrays with the shortest heads. False: there
- * is another one, or the data ends; nothing is consumed then, and who reads slowly says what it is.
- */
+/* The same for the usual items: numbers, strings and arrays with shortest heads. False: another
+ * item, or the end of the data; nothing is consumed, and the general function reports the
+ * reason. */
 static bool skip_plain(struct item_reader *r, unsigned levels)
 {
     uint64_t left[ITEM_LEVELS_MAX + 1] = {1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of findings. The first fatal one ends a decoding, and then is the last of the list; a
- * lint goes on unless the place where the next item begins is lost.
+ * The list of findings. The first fatal finding ends a decoding, and is then the last of the list.
+ * A lint continues unless the position of the next item is unknown.
  */
 #include "bp/codec/check.h"
 #include "bp/codec/admin.h"
@@ -38,8 +38,8 @@ void check_reader(struct check *c, const struct item_reader *r, const char *sect
 }
 
 /*
- * The strict reading that goes on behind a finding, and looks into administrative records. It ends
- * early only where the next block's place is lost.
+ * Decodes in strict mode, continues after findings, and also checks administrative records. It ends
+ * early only if the position of the next block is unknown.
  */
 size_t bundle_lint(const uint8_t *data, size_t len, struct bundle_findings *findings)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoint identifiers as CBOR: [scheme, scheme-specific part]. An ipn EID is written back in the
- * form it came in (RFC 9758 §6.4: another form would break integrity blocks). What can go wrong:
- * numbers beyond their ranges, text that is no name.
+ * Endpoint identifiers in CBOR: [scheme, scheme-specific part]. An ipn EID is encoded in the form
+ * in which it was received (RFC 9758 §6.4: another form would break integrity blocks). What can go
+ * wrong: numbers out of range, text that is no name.
  */
 #include <string.h>
 

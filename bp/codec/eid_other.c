@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoint identifiers of schemes that this node has no endpoints in: kept as they came, so that a
- * bundle with one can be passed on, byte for byte. Of these, imc (interplanetary multicast, scheme
- * 3: [group, service]) has a text of its own; the others show their bytes. What can go wrong: text
- * that is no such EID, items that are too long or too deep.
+ * Endpoint identifiers of schemes without endpoints at this node. Their encoded form is kept, so
+ * that a bundle can be forwarded unchanged. imc (interplanetary multicast, scheme 3: [group,
+ * service]) has a text form; other schemes are shown as bytes. What can go wrong: text that is no
+ * such EID, items that are too long or nested too deeply.
  */
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "bp/codec/eid_ranges.h"
 
-/* The text before the "*" with `end` in its place is an EID. */
+/* Is the text before the "*", followed by `end`, a valid EID? */
 static int parse_prefix(const char *text, size_t prefix, const char *end, struct eid *out)
 {
     assert(end != NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets of numbers as ipn patterns have them: intervals, kept in order and apart from each other, so
- * that one set has one form. What can go wrong is the text: a bracket, a number that is too large,
- * an interval that ends before it begins, too many of them.
+ * Sets of numbers of ipn patterns: sorted intervals that neither overlap nor touch, so that a set
+ * has one form. What can go wrong: the text: a bracket, a number that is too large, an interval
+ * that ends before it begins, too many intervals.
  */
 #include "bp/codec/eid_ranges.h"
 
@@ -45,7 +45,7 @@ static bool touches(const struct eid_range *low, const struct eid_range *next)
     return low->hi == UINT64_MAX || next->lo <= low->hi + 1;
 }
 
-/* In its place; those that it touches become one with it. */
+/* Inserts it in order; adjacent and overlapping intervals are merged. */
 static bool add_range(struct eid_ranges *r, struct eid_range x, const char **why)
 {
     struct eid_range all[EID_RANGES_MAX + 1];

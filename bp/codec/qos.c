@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The block is looked for among those that the codec does not know, and stays one of them: it goes
- * on as it came, under whatever protects it. What can go wrong is its content: a type for private
- * use may hold anything, so a block that does not look like one of ours is somebody else's, and no
- * error. Only the first BUNDLE_INLINE_MAX extension blocks are looked at.
+ * The QoS block is one of the blocks of unknown type, and stays there: it is forwarded unchanged,
+ * and its security blocks stay valid. What can go wrong: its content. A private-use type may have
+ * any content, so a block in another format belongs to another implementation, and is no error.
+ * Only the first BUNDLE_INLINE_MAX extension blocks are examined.
  */
 #include "bp/codec/qos.h"
 

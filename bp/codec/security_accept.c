@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifiers and acceptors (RFC 9172 §5.1): one security operation is verified, decrypted or removed
- * at a time. What can go wrong is a verdict; the bundle is then unchanged. AES-GCM in place
- * destroys the bytes when the tag is wrong, and the table's `restore` puts them back.
+ * Verifiers and acceptors (RFC 9172 §5.1): one security operation at a time is verified, decrypted
+ * or removed. What can go wrong is a verdict; the bundle is then unchanged. AES-GCM in place
+ * overwrites the bytes even if the tag is wrong; the table's `restore` restores them.
  */
 #include <assert.h>
 
@@ -80,8 +80,8 @@ remove_operation(struct security_bundle *b, struct security_operation op, struct
         s->targets[i] = s->targets[i + 1];
         s->results[i] = s->results[i + 1];
     }
-    /* It is shorter than before. The bytes that came may have other readers, so that it moves to
-     * `made` once. Its slices are views of the place where it was. */
+    /* The block becomes shorter. The received bytes may have other readers, so the block is copied
+     * to `made` once. Its slices are views of the old place. */
     uint8_t text[SECURITY_MADE_MAX];
     struct bundle_block *block = &b->at[op.block];
     struct writer w = writer_of(text, sizeof text);

@@ -124,7 +124,7 @@ static void note_undo(struct security_undo *undo, const struct buf *bytes, struc
     undo->placed = true;
 }
 
-/* Views of blocks lie where the head goes, so it is written elsewhere first. */
+/* Blocks may be views of the place of the head, so the head is first encoded elsewhere. */
 bool security_bundle_place(struct security_bundle *b, struct security_undo *undo)
 {
     uint8_t scratch[SECURITY_HEAD_MAX];
@@ -202,7 +202,7 @@ uint8_t *security_mutable(struct security_bundle *b, struct slice s)
     return s.len == 0 ? buf_data(b->bytes) : buf_data(b->bytes) + (s.data - start);
 }
 
-/* A security block may name a target that was removed on the way: a new block must not take its
+/* A security block may have a target that was removed in transit: a new block must not get its
  * number. */
 bool security_number_used(const struct security_bundle *b, uint64_t number)
 {

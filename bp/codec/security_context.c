@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The security contexts of RFC 9173. An operation collects what is authenticated (§3.7, §4.7.2):
- * the scope flags, then by these flags the primary block, the target's header and the security
- * block's header. A BIB adds the target's content as a CBOR byte string. A BCB encrypts that
- * content in place. What can go wrong is a verdict.
+ * The security contexts of RFC 9173. An operation collects the additional authenticated data (§3.7,
+ * §4.7.2): the scope flags and, selected by them, the primary block, the target's header and the
+ * security block's header. A BIB adds the target's content as a CBOR byte string. A BCB encrypts
+ * that content in place. What can go wrong is a verdict.
  */
 #include <assert.h>
 
@@ -73,7 +73,7 @@ static void put_header(struct writer *w, const struct bundle_block *block)
     item_put_uint(w, block->flags & BLOCK_FLAGS_KNOWN);
 }
 
-/* §3.7, §4.7.2. `target` is NULL for the primary block, whose content is the block itself. */
+/* §3.7, §4.7.2. `target` is NULL for the primary block, whose content is the whole block. */
 void security_put_headers(struct security_headers *h, const struct security_bundle *b,
                           uint64_t scope, const struct bundle_block *target,
                           const struct bundle_block *security)

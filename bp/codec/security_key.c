@@ -331,7 +331,7 @@ static bool is_usable(const struct security_key *k, const char *id, uint64_t typ
            (k->until_ms == UINT64_MAX || (dtn_ms > 0 && dtn_ms < k->until_ms));
 }
 
-/* Is x taken before y? Their places in the ring decide between equal times. */
+/* Is x preferred to y? For equal times the order in the ring decides. */
 static bool is_newer(const struct security_key *x, const struct security_key *y)
 {
     return x->from_ms != y->from_ms ? x->from_ms > y->from_ms : x < y;

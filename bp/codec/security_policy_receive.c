@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifiers and acceptors by the rules of the policy (RFC 9172 §5.1, §7). What is encrypted is
- * decrypted first, since it may be signed. Each target of a rule must have the rule's operation,
- * which one of the keys verifies. Rules that only verify read the bytes where they are; what an
- * acceptor removes or decrypts makes another bundle, and the one that came stays as it was, since
- * it may be offered again.
+ * Verifiers and acceptors by the rules of the policy (RFC 9172 §5.1, §7). Encrypted blocks are
+ * decrypted first, because they may be signed. Each target of a rule must have the rule's
+ * operation, verified by one of the keys. Rules that only verify read the bytes in place. An
+ * acceptor that removes or decrypts makes another bundle; the received one is unchanged, because it
+ * may be offered again.
  */
 #include <assert.h>
 
@@ -116,7 +116,7 @@ static enum security_reason decrypt_integrity(struct receiving *in,
         const enum security_reason reason = check_target(in, rule, b->at[i].number);
         if (reason != SECURITY_PASSED)
             return reason;
-        i = (size_t)-1; /* places change */
+        i = (size_t)-1; /* indexes have changed */
     }
     return SECURITY_PASSED;
 }
@@ -185,8 +185,8 @@ static void apply_rules(struct receiving *in, uint64_t type, struct security_out
     }
 }
 
-/* Without the BIB that covered it the primary block needs a CRC again (RFC 9171 §4.3.1), unless an
- * operation that stays has authenticated it as it is. */
+/* Without its BIB the primary block needs a CRC (RFC 9171 §4.3.1), unless a remaining operation
+ * authenticates it unchanged. */
 static void protect_primary(struct security_bundle *b)
 {
     for (size_t i = 0; i < b->len; i++) {
@@ -197,7 +197,7 @@ static void protect_primary(struct security_bundle *b)
         b->primary.crc = CRC_32C;
 }
 
-/* Which kinds of rules apply? A BCB's need bytes of their own: they decrypt in place. */
+/* Which kinds of rules apply? Those of a BCB need a copy of the bytes: they decrypt in place. */
 static bool has_receiver(const struct receiving *in, bool *decrypts)
 {
     bool any = false;

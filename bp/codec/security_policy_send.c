@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The security source (RFC 9172 §5): a bundle that starts here gets an operation for each target of
- * each rule that fits. Signing comes before encrypting, and the primary block before all others,
- * since it loses its CRC. When an operation cannot be made the bundle is refused: it does not leave
- * unprotected.
+ * each matching rule. Signing precedes encryption, and the primary block is signed first, because
+ * it loses its CRC. If an operation fails the bundle is refused: it is never sent unprotected.
  */
 #include <assert.h>
 
@@ -127,7 +126,7 @@ static bool has_source(const struct security_policy *p, const struct bundle *b, 
     return any;
 }
 
-/* A BCB of a node with an ipn EID has some 90 bytes. Of more room a part would be given back. */
+/* A BCB of a node with an ipn EID has some 90 bytes. With more room a part would remain unused. */
 enum { POLICY_ROOM = 192 };
 
 struct buf *policy_copy(struct buf *bytes, bool changes)

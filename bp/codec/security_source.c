@@ -10,7 +10,7 @@
 #include "bp/codec/block.h"
 #include "bp/codec/security_private.h"
 
-/* One request while it is carried out. */
+/* A request in process. */
 struct source {
     struct security_bundle *bundle;
     const struct security_request *request;
@@ -208,7 +208,7 @@ static enum crc_type *crc_of(struct security_bundle *b, uint64_t number)
     return number == SECURITY_PRIMARY ? &b->primary.crc : &security_find(b, number)->crc;
 }
 
-/* The CRC of a target is removed (§3.8.1, §4.8.1): the security block takes its place. */
+/* Removes the CRCs of the targets (§3.8.1, §4.8.1): the security block replaces them. */
 static void remove_crcs(struct source *s)
 {
     for (size_t i = 0; i < s->request->targets_len; i++) {
