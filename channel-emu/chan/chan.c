@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame goes through the line (chan_line.c) and waits for its arrival; in a list when they arrive
- * in order, else in a heap. An outage marks those that it meets when it ends; while it lasts, what
- * would arrive is lost. What can go wrong: memory, only while the channel is made.
+ * A frame passes the line (chan_line.c) and waits for its arrival: in a list if the order is kept,
+ * else in a heap. An outage marks the frames that it meets when it ends; during an outage, arriving
+ * frames are lost. What can go wrong: memory, only in chan_new.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -332,8 +332,8 @@ void chan_end(struct chan *c)
     check_counts(c);
 }
 
-/* With many frames under way the next one was written long ago: it is fetched while the caller is
- * busy with this one. */
+/* With many frames in flight the next one was written long ago: it is prefetched while the caller
+ * processes this one. */
 static void fetch_next(const struct chan *c)
 {
     const struct list *next = list_first(&c->line);
@@ -393,7 +393,7 @@ static void show_fate(const struct chan_frame *f, enum chan_reason reason, struc
                               .kept = f->kept};
 }
 
-/* The next that is to be told of a frame that is not lost. */
+/* The next frame that is not lost, but has a fate to report. */
 static bool take_note(struct chan *c, struct chan_fate *out)
 {
     static const enum chan_reason order[] = {CHAN_MARK, CHAN_CORRUPT, CHAN_DUPLICATE, CHAN_MEMORY};

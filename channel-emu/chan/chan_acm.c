@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A choice takes the ModCod with most bits a symbol whose threshold the measured Es/N0 reaches,
- * margin included. A slower one is taken at once, a faster one when the hysteresis is reached, too.
- * When none is reached, the most robust one is taken. Nothing can fail.
+ * Selects the ModCod with most bits per symbol whose threshold the measured Es/N0 reaches, with the
+ * margin. A slower one is used at once, a faster one only if the hysteresis is reached, too. If
+ * none is reached, the most robust one is used. Nothing can fail.
  */
 #include "channel-emu/chan/chan_acm.h"
 

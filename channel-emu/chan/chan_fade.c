@@ -136,7 +136,7 @@ double fade_jitter(const struct fade_config *c, double elevation)
     return sqrt(c->jitter * c->jitter + c->residual * wander * wander);
 }
 
-/* States are as large as the gain is small: what comes out does not leap. */
+/* States are scaled with the gain, so that the output does not jump. */
 static void set_normal(struct fade_process *p, enum fade_spectrum spectrum, double steps,
                        double inner)
 {
@@ -278,7 +278,7 @@ static double next_log(struct fade *f)
     return points_astray(f->config) ? log + pointing(f) : log;
 }
 
-/* A cloud comes and goes by itself: with the same seed all else is the same. */
+/* Clouds have their own random numbers: with the same seed everything else is the same. */
 static double under_clouds(struct fade *f, double log)
 {
     if (f->config->cloud <= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which frames are hit is one draw for each frame; where, is drawn from the number of the frame
- * alone, since it takes as many draws as there are places. Bit errors are found by the length of
- * the gaps between them, which is geometric. Nothing can fail.
+ * One random draw per frame decides whether it is hit. The positions are drawn from the frame's
+ * number only, because their number varies. The gaps between bit errors are drawn, which are
+ * geometrically distributed. Nothing can fail.
  */
 #include "channel-emu/chan/chan_flip.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A place in the list that moves on with time; nothing can fail. */
+/* A position in the list that advances with time; nothing can fail. */
 #include "channel-emu/chan/chan_hand.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * z' = rho z + sqrt(1 - rho^2) e keeps the variance at 1, so each delay has the same distribution
- * whatever came before. Quantiles are in closed form but for those of the gamma distribution, which
- * take a search: their logarithms are tabulated over the normal number in steps of 1/256, linear in
+ * z' = rho z + sqrt(1 - rho^2) e keeps the variance at 1, so each delay has the same distribution,
+ * independent of earlier ones. Quantiles are in closed form, except those of the gamma
+ * distribution: their logarithms are tabulated over the normal number in steps of 1/256, linear in
  * between (relative error below 10^-5). What can go wrong: memory for that table.
  */
 #include "channel-emu/chan/chan_jitter.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame gets its time on the air when it enters: from when the line is free until it is
- * serialised. With that its fate is known, but for outages that are told later: lost frames are
- * counted and forgotten at once (they occupied the line all the same), the others are copied.
- * Where values may change before a frame's turn comes, or CoDel looks at how long it waited, it
- * waits instead, and all of this happens when the line takes it.
- * All chances of a frame are drawn when it enters, whatever becomes of it, so that the streams stay
- * in step with the numbers of the frames.
- * What can go wrong: no memory for a copy, counted as CHAN_MEMORY.
+ * A frame gets its transmission time when it enters: from when the line is free until it is
+ * serialised. Then its fate is known, except for later outages. Lost frames are counted and dropped
+ * at once (they still occupied the line); the others are copied. If parameters may change before a
+ * frame's transmission, or CoDel measures its queueing time, the frame is queued, and all of this
+ * happens when the line takes it. All random numbers of a frame are drawn when it enters, whatever
+ * its fate, so that the streams stay in step with the frame numbers. What can go wrong: no memory
+ * for a copy, counted as CHAN_MEMORY.
  */
 #include <assert.h>
 #include <string.h>
@@ -49,7 +48,7 @@ static struct chan_draw draw_chances(struct chan *c)
     return d;
 }
 
-/* When a frame that comes now could go on the air; TICK_NEVER when never. */
+/* The earliest transmission time of a frame that arrives now; TICK_NEVER: never. */
 static tick line_opens(struct chan *c, tick now)
 {
     tick at = tick_max(c->queue->free_at, now);
@@ -430,7 +429,7 @@ static void pick_waiting(struct chan_queue *q, struct chan_frame *f)
     f->owner->counters.queued--;
 }
 
-/* At the queue's next cut: what it loses makes room at once, also for frames of others. */
+/* At the queue's next cut: lost frames free their room at once, also for frames of others. */
 static void cut_waiting(struct chan_queue *q)
 {
     tick at = q->cut;

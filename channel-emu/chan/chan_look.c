@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For who watches a channel. It has a place of its own in the trace, so that what frames meet stays
- * as it is, and so that a look each second costs no search from the trace's begin. Nothing can go
+ * For observers of a channel. It keeps its own position in the trace, so that the frames' fates are
+ * not affected, and a look each second needs no search from the trace's start. Nothing can go
  * wrong.
  */
 #include <assert.h>

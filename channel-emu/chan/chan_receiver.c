@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sum over the ring follows by difference and is made anew at each turn, so that rounding
- * errors do not gather. What can go wrong: memory, and a depth beyond the limit. */
+/* The sum over the ring is updated by differences and recomputed at each turn, so that rounding
+ * errors do not accumulate. What can go wrong: memory, and a depth beyond the limit. */
 #include "channel-emu/chan/chan_receiver.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transmitter is a channel's queue without the channel: chan_line.c does not know whose it is but
- * by the owner of each frame. What can go wrong: memory, only for the list of changes.
+ * A transmitter is a channel's queue without the channel: chan_line.c identifies its user only by
+ * the owner of each frame. What can go wrong: memory, only for the list of changes.
  */
 #include "channel-emu/chan/chan_shared.h"
 

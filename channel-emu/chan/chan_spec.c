@@ -479,8 +479,8 @@ static int set_preset(struct gen_spec *s, const char *text, char *error)
     return rc;
 }
 
-/* An index is that behind the aperture, so that of a preset gives way to it; with a wind it counts
- * for the coherence time all the same. */
+/* An explicit index is that after aperture averaging, so the aperture of a preset is dropped; with
+ * a wind it still affects the coherence time. */
 static void settle_aperture(struct gen_spec *s, const char *name)
 {
     if (strcmp(name, "aperture") == 0)

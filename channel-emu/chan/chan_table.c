@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each question is about a time at or after the one before, so a place moves over the table once.
- * Windows that touch are one: what crosses their border stays inside. Delays are whole numbers
- * throughout, so that a delay is the same on every machine. Nothing can fail.
+ * Each query is for a time at or after the former one, so a position moves over the table once.
+ * Adjacent windows are joined: frames that cross their border are not lost. Delays are integers, so
+ * that they are the same on every machine. Nothing can fail.
  */
 #include "channel-emu/chan/chan_table.h"
 

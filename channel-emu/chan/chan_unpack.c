@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header is read line by line in its fixed order, so that there is one way to say each thing;
- * then the checksum is compared, then the runs are decoded. What can go wrong: memory, and
- * everything in the file; each has its message.
+ * The header is read line by line in its fixed order, so that each header has one form; then the
+ * checksum is compared, then the runs are decoded. What can go wrong: memory, and every part of the
+ * file; each has its message.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: let out what is due, read what came (with the time at which it came), sleep until the
- * next frame is due, or a batch after the last ones. While frames come they are read now and then:
- * the kernel keeps the time of arrival and the frame, so nothing is lost by reading later, and a
- * wake-up serves several frames.
+ * The loop: release due frames, read received frames (with their time of arrival), sleep until the
+ * next frame is due, or a batch after the last ones. While frames arrive they are read at
+ * intervals: the kernel keeps frame and time of arrival, so nothing is lost, and a wake-up serves
+ * several frames.
  *
- * What can go wrong: super-packets that cannot be cut, and with libpcap checksums that were left
- * out, which are counted and never pass, since they are not what would be on the air; frames that
- * the kernel does not take, counted; an interface that goes away, which ends the run.
+ * What can go wrong: super-packets that cannot be divided, and with libpcap frames without
+ * checksums: these are counted and dropped, because they differ from the frames on a real link.
+ * Frames that the kernel does not accept, counted. An interface that is removed, which ends the
+ * run.
  */
 #include "channel-emu/emu/emu_bridge.h"
 
@@ -89,7 +90,7 @@ static int take_frames(struct emu_bridge *b, int dir, tick *whole, FILE *say)
         if (rc < 0)
             return rc;
     }
-    if (n == FRAMES_MAX) /* there may be more, which came after the last one */
+    if (n == FRAMES_MAX) /* there may be more, which arrived after the last one */
         *whole = tick_min(*whole, f.arrival);
     return n;
 }
@@ -106,7 +107,7 @@ static int take_both(struct emu_bridge *b, tick *whole, FILE *say)
     return forward + back;
 }
 
-/* Hands a batch to the kernel; a frame counts as released when the call is over. */
+/* Passes a batch to the kernel; a frame counts as released when the call has returned. */
 static void flush_ring(struct emu_bridge *b, int dir, const struct chan_out *batch, unsigned n)
 {
     bool sent[EMU_PORT_BATCH];

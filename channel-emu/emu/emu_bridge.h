@@ -30,8 +30,8 @@ struct emu_bridge {
 int emu_bridge_init(struct emu_bridge *b, const struct emu_bridge_options *options, FILE *say);
 /* Gives the interfaces back as they were. */
 void emu_bridge_fini(struct emu_bridge *b);
-/* Until a signal or the end of the duration; then the outputs are written. 0, or HELIO_EIO with a
- * message on `say`: an interface went away. */
+/* Runs until a signal or the end of the duration; then the outputs are written. Returns 0, or
+ * HELIO_EIO with a message on `say`: an interface was removed. */
 int emu_bridge_run(struct emu_bridge *b, FILE *say);
 
 #endif

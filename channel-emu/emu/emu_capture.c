@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of pcapng are in the byte order of the machine, those of the network are not. A
- * datagram whose headers do not fit a 16-bit length is the caller's mistake. Nothing else can go
- * wrong but what the writer counts. */
+/* The blocks of pcapng have the byte order of the machine, network headers do not. A datagram whose
+ * headers exceed a 16-bit length is an error of the caller. The writer counts everything else that
+ * can go wrong. */
 #include "channel-emu/emu/emu_capture.h"
 
 #include <assert.h>

@@ -12,8 +12,9 @@
 #include "os/address.h"
 #include "os/log_writer.h"
 
-/* A writer whose file begins with the sections and interfaces. after: of what leaves the link. run:
- * any number, the same in both files of a link's run. flags: of log_writer_open. 0 or HELIO_E*. */
+/* Opens a writer whose file begins with sections and interfaces. after: captures frames that leave
+ * the link. run: any number, the same in both files of a link's run. flags: of log_writer_open.
+ * Returns 0 or HELIO_E*. */
 int emu_capture_open(struct log_writer **out, const char *path, bool after, uint64_t run,
                      unsigned flags);
 

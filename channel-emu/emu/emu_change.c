@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A change in mid-run goes to a direction's channels; before its first frame there are none, and it
- * waits for them. What was changed is kept, so that the report can tell it as a scenario would.
- * What can go wrong: memory.
+ * A change during the run is applied to a direction's channels. Before the first frame there are no
+ * channels, and it is kept for them. Changes are recorded, so that the report can show them like a
+ * scenario. What can go wrong: memory.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `helio-emu change`: tells a running emulator a change and shows its answer. */
+/* The command `helio-emu change`: sends a change to a running emulator and shows its answer. */
 #include <argp.h>
 #include <errno.h>
 #include <poll.h>
@@ -53,10 +53,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* A name for the answer, beside the emulator's: the kernel's own free names are of one network
- * namespace, and the emulator may be in another one. It may be another user's, too; a chmod after
- * bind could meet what somebody put in its place. Empty, and a free name, where there is no room.
- */
+/* Binds a name for the answer, beside the emulator's: the kernel's automatic names belong to one
+ * network namespace, and the emulator may be in another one, or belong to another user; a chmod
+ * after bind could meet a file of somebody else. Empty, and an automatic name, if there is no
+ * room. */
 static int bind_beside(int fd, const char *path, struct sockaddr_un *own)
 {
     *own = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -72,7 +72,7 @@ static int bind_beside(int fd, const char *path, struct sockaddr_un *own)
     return bind(fd, (const struct sockaddr *)own, sizeof own->sun_family);
 }
 
-/* 0, or -1 with errno: too late, or a signal came. */
+/* Returns 0, or -1 with errno: timeout, or a signal arrived. */
 static int wait_for(int fd, short events, int signals)
 {
     struct pollfd wait[2] = {{.fd = fd, .events = events}, {.fd = signals, .events = POLLIN}};
@@ -97,7 +97,7 @@ static ssize_t talk_to_emulator(int fd, const struct change *c, char *answer, si
     return recv(fd, answer, cap, 0);
 }
 
-/* If it is ended meanwhile it ends, but the name goes first. */
+/* A signal meanwhile ends the program, after the name was removed. */
 static ssize_t ask_emulator(int fd, const struct change *c, char *answer, size_t cap)
 {
     struct sockaddr_un own;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `helio-emu check`: reads a scenario as a run would, with options over it, and prints
- * all that would be in effect. Nothing is opened but the traces. */
+/* The command `helio-emu check`: reads a scenario and options like a run, and prints the effective
+ * values. It opens no files but the traces. */
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static bool takes_value(const char *option)
            strchr(option, '=') == NULL;
 }
 
-/* The file stands among the options, which are laid over it: found before they are read. */
+/* The file is one of the arguments, and options override it: so it is found before they are
+ * read. */
 static const char *first_file(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each message is one datagram and is answered by one, so there is nothing to remember of who sent
- * it. What can go wrong: the path is taken or cannot be made; a message without sense, which
- * changes nothing; an answer that its asker does not take, which is dropped.
+ * Each request is one datagram and has one answer, so no state of clients is kept. What can go
+ * wrong: the path is in use or cannot be created; an invalid request, which changes nothing; an
+ * answer that its client does not accept, which is dropped.
  */
 #include "channel-emu/emu/emu_control.h"
 
@@ -26,7 +26,7 @@ static int bind_path(int fd, const struct sockaddr_un *at)
     return rc;
 }
 
-/* Is there a socket that nobody serves? */
+/* Is it a socket without a server? */
 static bool is_left_over(int fd, const struct sockaddr_un *at)
 {
     struct stat s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes in mid-run, told to a running emulator: a UNIX datagram socket at which each message is a
- * change (struct scenario_change, as YAML), answered with "ok …" or with what is wrong with it; or
- * "status" or "now", answered with counters as JSON.
+ * Changes to a running emulator: a UNIX datagram socket. Each request is a change (struct
+ * scenario_change, as YAML), answered with "ok …" or an error; or "status" or "now", answered with
+ * counters as JSON.
  */
 #ifndef CHANNEL_EMU_EMU_CONTROL_H
 #define CHANNEL_EMU_EMU_CONTROL_H
@@ -17,12 +17,12 @@ struct emu_control {
     const char *path; /* borrowed */
 };
 
-/* Takes the place of a socket that nobody serves any more; NULL: no control. 0, or HELIO_EIO with a
- * message on `say`. */
+/* Replaces a socket without a server; path NULL: no control. Returns 0, or HELIO_EIO with a message
+ * on `say`. */
 int emu_control_open(struct emu_control *c, const char *path, FILE *say);
 void emu_control_close(struct emu_control *c);
 
-/* Does what a message says, at `now`, and tells it on `say`: 0 and the answer, or HELIO_ENOMEM. */
+/* Executes a request at `now`, and logs it on `say`. Returns 0 and the answer, or HELIO_ENOMEM. */
 typedef int emu_obey(void *whom, const char *text, size_t len, FILE *say, tick now,
                      char answer[EMU_CONTROL_ANSWER_MAX]);
 /* … for one link, a struct emu_link. */
@@ -33,13 +33,13 @@ emu_obey emu_control_link;
 int emu_control_serve(struct emu_control *c, emu_obey *obey, void *whom, tick now, FILE *say);
 #define EMU_CONTROL_BURST 16 /* messages at once, before the loop goes on */
 
-/* For those who obey: all that is wrong, as the answer; what was done, at `now`, as the answer and
- * on `say`; a JSON object (which is freed) as the answer. */
+/* For executors: refuse: all errors, as the answer. done: the change at `now`, as the answer and on
+ * `say`. A JSON object (which is freed) as the answer. */
 void emu_control_refuse(const struct conf_errors *e, char answer[EMU_CONTROL_ANSWER_MAX]);
 void emu_control_done(const struct emu_link *l, const char *text, tick now, FILE *say,
                       char answer[EMU_CONTROL_ANSWER_MAX]);
 void emu_control_show(json_t *o, char answer[EMU_CONTROL_ANSWER_MAX]);
-/* Questions in place of a change; of several links, a name follows, or (status) may follow. */
+/* Queries in place of a change; with several links a name follows, or (status) may follow. */
 #define EMU_CONTROL_STATUS "status"
 #define EMU_CONTROL_NOW "now"
 

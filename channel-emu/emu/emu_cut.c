@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each part has the headers of the whole, with what differs put right: lengths, the number of an
- * IPv4 datagram, TCP's sequence number and flags (FIN and PSH belong to the last part, CWR to the
- * first, RFC 3168 §6.1.2), and the checksums (RFC 1071). What can go wrong: headers that are cut or
- * disagree with the frame's length, found before the first part.
+ * Each part has the headers of the whole frame, with corrected fields: lengths, the id of an IPv4
+ * datagram, TCP's sequence number and flags (FIN and PSH only in the last part, CWR only in the
+ * first, RFC 3168 §6.1.2), and checksums (RFC 1071). What can go wrong: headers that are truncated
+ * or contradict the frame's length, found before the first part.
  */
 #include "channel-emu/emu/emu_cut.h"
 

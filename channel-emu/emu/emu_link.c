@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path is two calls into chan. Around them: rules look at what LTP segment a frame holds,
- * fates and late releases become lines of the drop log, which threads write. A direction's channels
- * begin with its first frame; exempt frames have one of their own, with the same delay and nothing
- * else. What can go wrong: an output that cannot be created ends the start;
- * one that cannot be written is told at the end; memory for a channel ends the run.
+ * The main path is two calls of chan. Around them: rules examine the LTP segment of a frame; fates
+ * and late releases become lines of the drop log, which threads write. A direction's channels begin
+ * with its first frame; exempt frames have a channel with the same delay and no losses. What can go
+ * wrong: an output that cannot be created ends the start; one that cannot be written is reported at
+ * the end; memory for a channel ends the run.
  */
 #include "channel-emu/emu/emu_link.h"
 
@@ -222,7 +222,7 @@ static bool rule_drops(struct emu_link *l, struct emu_way *w, const uint8_t *dat
            ltp_rules_drop(w->rules, &ltp);
 }
 
-/* Did it come when the run was over? */
+/* Did it arrive after the end of the run? */
 static bool came_late(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival)
 {
     if (arrival <= l->closing)
@@ -280,7 +280,7 @@ int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
     w->let_out = now + l->bias > w->let_out ? now + l->bias : w->let_out;
     bool exempt_first = chan_deadline(w->clean) < chan_deadline(w->chan);
     int rc = chan_output(exempt_first ? w->clean : w->chan, now + l->bias, out);
-    if (rc == 0) /* the line took a frame that had waited, or one of them is over */
+    if (rc == 0) /* the line took a queued frame, or a transmission has ended */
         rc = chan_output(exempt_first ? w->chan : w->clean, now + l->bias, out);
     emu_link_tell(l, dir);
     if (rc == 1) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The emulated link, both directions of it, with all that is written about it: what relay and
- * bridge share. A frame goes in with its time of arrival, comes out when it is due, and each thing
- * that befalls it is counted and has its line in the drop log.
+ * The emulated link, both directions, with its logs: the common part of relay and bridge. A frame
+ * enters with its time of arrival and leaves when it is due; each fate is counted and has its line
+ * in the drop log.
  */
 #ifndef CHANNEL_EMU_EMU_LINK_H
 #define CHANNEL_EMU_EMU_LINK_H
@@ -32,17 +32,18 @@ struct emu_way {
     struct ltp_rules *rules;
     uint64_t before;      /* dropped by the kernel before we could read them */
     uint64_t after;       /* dropped by the device after it had left, so within those sent */
-    uint64_t no_peer;     /* came with no peer to go to: never entered the channel */
+    uint64_t no_peer;     /* arrived without a destination: did not enter the channel */
     uint64_t too_long;    /* super-packets: never entered the channel */
-    uint64_t gone;        /* came out of the channel when its peer was gone */
+    uint64_t gone;        /* left the channel after its peer's flow was closed */
     uint64_t sum_missing; /* without their checksum: the same */
-    uint64_t after_end;   /* came when the run was over: never entered the channel */
+    uint64_t after_end;   /* arrived after the end of the run: did not enter the channel */
     uint64_t send_failed, sent_bytes;
-    int send_error;               /* of the last that failed */
-    tick origin, first, last;     /* of trace and windows; arrivals; on the channels' clock: */
-    tick let_out;                 /* how far frames were let out, and on the line */
-    struct scenario_change ahead; /* told before there was a channel; of this way, in [0] */
-    struct chan_change *changed;  /* owned; told in mid-run, after the origin */
+    int send_error;           /* of the last that failed */
+    tick origin, first, last; /* of trace and windows; arrivals; on the channels' clock: */
+    tick let_out;             /* how far frames were let out, and on the line */
+    /* changes before there was a channel; of this direction, in [0] */
+    struct scenario_change ahead;
+    struct chan_change *changed; /* owned; changes during the run, after the origin */
     size_t changed_count;
     uint64_t changed_more; /* … and beyond EMU_CHANGED_MAX */
     uint64_t late_beyond;  /* frames released later than the tolerance */
@@ -70,8 +71,8 @@ struct emu_link {
     tick delay_told;                 /* the longest that a change in mid-run has set */
     tick read_due;                   /* while frames come: when the sockets are read next */
     tick released;                   /* when frames were let out last */
-    bool ended;                      /* before it was told to */
-    tick closing;     /* the end of the run, once it is known: what came later is not taken */
+    bool ended;                      /* it ended by itself */
+    tick closing;     /* end of the run, once it is known: later frames are not accepted */
     bool closed;      /* it is past */
     tick sweep_began; /* when the sockets were first read after it; 0: not yet */
     tick swept;       /* when they had nothing more from before it; TICK_NEVER before */
@@ -82,9 +83,9 @@ struct emu_link {
 int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_payload *payload,
                   FILE *say);
 void emu_link_fini(struct emu_link *l);
-/* How far the channels' clock begins before CLOCK_MONOTONIC when something has this `start`: 0, or,
- * when that is before CLOCK_MONOTONIC began, the epoch, so that it is the time of day, which begins
- * early enough for all that can be written. */
+/* Offset of the channels' clock to CLOCK_MONOTONIC for this `start`: 0; or, if `start` is before
+ * the begin of CLOCK_MONOTONIC, the epoch, so that the clock is the time of day, which begins early
+ * enough for every date. */
 tick emu_link_bias(const struct scenario_way *w, uint64_t epoch);
 
 /* A frame arrived, with this ECN field. Stamps of two processors may be out of order by a little:
@@ -101,23 +102,23 @@ tick emu_link_change_time(const struct emu_link *l, int dir, tick now);
 /* Changes values then. 0 or HELIO_ENOMEM. */
 int emu_link_change(struct emu_link *l, const struct scenario_change *change, tick now);
 
-/* A frame that the channel never got, or that had nowhere to go when it came out: its row in the
+/* A frame that did not enter the channel, or had no destination when it left: writes its row in the
  * drop log. The caller counts it. */
 void emu_link_refuse(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival,
                      const char *reason);
 
-/* The run will be over at `at` (TICK_NEVER: not known): what arrives later is counted and logged,
- * but not taken. */
+/* The run will end at `at` (TICK_NEVER: unknown): later frames are counted and logged, but not
+ * accepted. */
 void emu_link_end(struct emu_link *l, tick at);
-/* The run is over at `at`: frames that arrived later are counted and logged, but not taken. What is
- * inside goes on until emu_link_drained. */
+/* The run has ended at `at`: later frames are counted and logged, but not accepted. Frames inside
+ * continue until emu_link_drained. */
 void emu_link_close(struct emu_link *l, tick at);
-/* For how long after its end: what was asked for, or the longest way through the link, with the
- * delays that it was told in mid-run. */
+/* Time after the end: as configured, or the longest delay of the link, including changes during the
+ * run. */
 tick emu_link_drain(const struct emu_link *l);
 /* Closing: the sockets were read, and brought nothing, or something. */
 void emu_link_was_swept(struct emu_link *l, tick now, bool something);
-/* Is it all over: closed, the sockets are read, and nothing is inside that is due in time? */
+/* Has everything ended: closed, the sockets are read, and no frame inside is due in time? */
 bool emu_link_drained(const struct emu_link *l);
 /* Until when the loop may sleep for all that: the run's end at `last`; at once while the sockets
  * are to be read. */
@@ -144,24 +145,24 @@ void emu_link_was_read(struct emu_link *l, tick now, bool something);
 void emu_link_flush(struct emu_link *l, tick now);
 /* When to call it at the latest; TICK_NEVER when nothing is gathered. */
 tick emu_link_flush_due(const struct emu_link *l);
-/* Ends the channels, whose contents are lost by the end and logged, and the outputs; what could not
- * be written is in the report from now on. */
+/* Ends the channels, whose frames are lost by the end and logged, and the outputs; the report then
+ * shows failed writes. */
 void emu_link_finish(struct emu_link *l);
 
-/* Signals that end a run, or ask for a report on the way, as a descriptor, or HELIO_E*. Before
- * emu_link_init, whose threads shall not get them. A pipe without a reader and the limit of a
- * file's size are errors of writing from then on, not the end of the process. */
+/* Signals that end a run, or request a report, as a descriptor, or HELIO_E*. Call it before
+ * emu_link_init, whose threads must not receive them. A pipe without a reader and the limit of a
+ * file's size are then write errors, and do not end the process. */
 int emu_link_signals(void);
 /* Real-time scheduling, if wanted and permitted, and timers without slack. */
 void emu_link_hurry(struct emu_link *l);
 
-/* emu_change.c, for emu_link.c: what was told before the direction's channels were there; and the
- * channel of its exempt frames. 0 or HELIO_ENOMEM. */
+/* emu_change.c, for emu_link.c: changes before the direction's channels existed; and the channel of
+ * exempt frames. Returns 0 or HELIO_ENOMEM. */
 int emu_link_change_ahead(struct emu_link *l, int dir);
 int emu_link_clean(struct emu_way *w, const struct chan_config *config);
 /* The transmitter that a direction shares; NULL: its line is its own. */
 const struct links_line *emu_link_line(const struct emu_link *l, int dir);
-/* emu_link.c: fates that the channel, and those that share its line, have to tell go to the drop
+/* emu_link.c: writes the fates of the channel, and of those that share its line, to the drop
  * logs. */
 void emu_link_tell(struct emu_link *l, int dir);
 
@@ -186,7 +187,7 @@ struct emu_sums {
     uint64_t in, out, dropped, queued;
 };
 struct emu_sums emu_report_sums(const struct emu_link *l, int dir);
-/* False after emu_link_finish when an output is not whole, which emu_report_text has told. */
+/* False after emu_link_finish if an output is incomplete; emu_report_text has reported it. */
 bool emu_report_whole(const struct emu_link *l);
 /* How long the end may take, when that is more than a second. */
 void emu_report_drain(const struct emu_link *l, FILE *to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each link of the file is a relay of the loop; one that has no addresses is only a channel. Times
- * of hand-over and of transmitters are known when the common clock begins, before the first frame.
- * What can go wrong: an address that is not understood or taken, memory.
+ * Each link of the file is a relay of the loop; a link without addresses is only a channel. Times
+ * of hand-overs and transmitters are set when the common clock begins, before the first frame. What
+ * can go wrong: an address that is invalid or in use, memory.
  */
 #include "channel-emu/emu/emu_links.h"
 

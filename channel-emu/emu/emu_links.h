@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several links in one process, as a file has them (scenario_links.h): the loop's relays, the
- * transmitters that they share, hand-over; their report and control. */
+/* Several links in one process, from a file (scenario_links.h): the loop's relays, shared
+ * transmitters, hand-over, report and control. */
 #ifndef CHANNEL_EMU_EMU_LINKS_H
 #define CHANNEL_EMU_EMU_LINKS_H
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: let out what is due, read what came (with the time at which it came), sleep until the
- * next frame is due, or a batch after the last ones. While frames come, the sockets are read now
- * and then: the kernel keeps the time of arrival, so nothing is lost by reading later, and a
- * wake-up serves several frames.
+ * The loop: release due frames, read received frames (with their time of arrival), sleep until the
+ * next frame is due, or a batch after the last ones. While frames arrive the sockets are read at
+ * intervals: the kernel keeps the time of arrival, so nothing is lost, and a wake-up serves several
+ * frames.
  *
- * Frames for a shared transmitter are gathered from all sockets and put in by their time of
- * arrival; what arrived while the sockets were read, or after the last datagram read of one that
- * may hold more, waits for the next time, since a socket may hold something earlier.
- *
- * What can go wrong: memory for a channel or a flow ends the run.
+ * Frames for a shared transmitter are collected from all sockets and passed on in order of arrival.
+ * Frames that arrived while the sockets were read, or after the last one read from a socket that
+ * may have more, wait for the next time, because a socket may have earlier ones. What can go wrong:
+ * memory for a channel or a flow ends the run.
  */
 #include "channel-emu/emu/emu_loop.h"
 
@@ -35,7 +34,7 @@ static struct emu_link *head_of(struct emu_loop *loop)
     return &loop->at[0].link;
 }
 
-/* What was gathered, as far as it arrived until then, into the channels. */
+/* Passes collected frames with arrival times up to `until` to the channels. */
 static int unstage_frames(struct emu_loop *loop, tick until)
 {
     struct emu_stage *s = &loop->stage;
@@ -52,7 +51,7 @@ static int unstage_frames(struct emu_loop *loop, tick until)
     return rc;
 }
 
-/* Whether something came, or an error. */
+/* Returns whether frames arrived, or an error. */
 static int read_all(struct emu_loop *loop)
 {
     int sum = 0;
@@ -64,7 +63,7 @@ static int read_all(struct emu_loop *loop)
             return rc;
         sum += rc;
     }
-    bool over = head_of(loop)->swept != TICK_NEVER; /* all that comes is refused: none waits */
+    bool over = head_of(loop)->swept != TICK_NEVER; /* all new frames are refused: none waits */
     int rc = unstage_frames(loop, over ? TICK_NEVER : loop->whole);
     return rc < 0 ? rc : sum > 0 || loop->stage.count > 0;
 }
@@ -104,7 +103,7 @@ static void take_signal(struct emu_loop *loop, FILE *say)
     loop->face.report(loop, say);
 }
 
-/* Room for all sockets there are. */
+/* Memory for all sockets. */
 static int make_room(struct emu_loop *loop)
 {
     size_t need = SOCKETS_FROM;
@@ -241,8 +240,8 @@ static bool is_drained(const struct emu_loop *loop)
     return drained;
 }
 
-/* Told to stop, or the time is up: no more is taken. A second signal does not wait for what is
- * inside. Whether the loop goes on. */
+/* After a stop request or the end of the duration no more frames are accepted. A second signal
+ * drops the frames inside. Returns whether the loop continues. */
 static bool goes_on(struct emu_loop *loop, tick last, FILE *say)
 {
     tick now = clock_now();
@@ -272,7 +271,7 @@ static int end_loop(struct emu_loop *loop, int rc, FILE *say)
     return rc;
 }
 
-/* Until when nothing is to be done but by what comes. */
+/* Time until which only new arrivals need work. */
 static tick sleep_until(struct emu_loop *loop, tick last)
 {
     struct emu_link *head = head_of(loop);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel's features have names (ETH_SS_FEATURES) and are read and written as bit masks
- * (ETHTOOL_GFEATURES, ETHTOOL_SFEATURES). We turn off those whose names say segmentation, receive
- * offload or checksum of what is sent, and remember which were on; also in a file, one for each
- * interface of each network namespace, until the machine is started anew: who is killed cannot
- * restore them, and the next one would take what it finds for what it should be. The file is locked
- * by its owner, so that one without a lock is a dead one's. What can go wrong: no permission, and
- * features that the driver does not let go; without a place for the file there is none.
+ * (ETHTOOL_GFEATURES, ETHTOOL_SFEATURES). This turns off segmentation, receive offload and transmit
+ * checksums by name, and remembers which were on; also in a file, one for each interface of each
+ * network namespace, until the next boot: a killed emulator cannot restore them, and the next one
+ * would take the present state for the original. The owner locks the file, so a file without a lock
+ * belongs to an ended emulator. What can go wrong: no permission, and features that the driver does
+ * not turn off; without a place for the file it is omitted.
  */
 #include "channel-emu/emu/emu_offload.h"
 
@@ -137,7 +137,7 @@ static void open_note(struct emu_offload *o)
     mkdir(EMU_OFFLOAD_NOTES, 0755);
     int fd = open(o->note_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        close(fd); /* an emulator that lives: it restores what it finds in its own */
+        close(fd); /* a running emulator: it restores the features itself */
         fd = -1;
     }
     o->note = fd;
@@ -170,7 +170,7 @@ static void drop_note(struct emu_offload *o)
     o->note = -1;
 }
 
-/* What is on, may be changed, and is unwanted goes off. */
+/* Turns off features that are on, changeable and unwanted. */
 static int turn_off(struct emu_offload *o, int fd)
 {
     union question q;

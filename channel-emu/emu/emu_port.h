@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An Ethernet interface as one end of the bridge: every frame that arrives at it, whole and as it
- * was on the wire (VLAN tag and checksum in their places), with the kernel's time of arrival; and
- * frames sent out by it. What the other
- * end's kernel left to its device is done here: checksums, and cutting what it joined; or, by
- * libpcap, which does not tell of it, frames say what they lack. What we send is not read back. All
- * times are CLOCK_MONOTONIC.
+ * An Ethernet interface as one end of the bridge: it receives every frame complete and as on the
+ * wire (with VLAN tag and checksum), with the kernel's time of arrival, and sends frames. Work that
+ * the other end's kernel left to its device is done here: checksums, and dividing joined frames.
+ * With libpcap, which does not report it, frames have flags for what is missing. Sent frames are
+ * not read back. All times are CLOCK_MONOTONIC.
  */
 #ifndef CHANNEL_EMU_EMU_PORT_H
 #define CHANNEL_EMU_EMU_PORT_H
@@ -26,8 +25,9 @@ struct emu_frame {
     size_t len;
     size_t there; /* of its bytes; fewer than len when it is too long */
     tick arrival;
-    bool too_long;    /* joined of several in a way that is not known, or longer than the
-                       * interface's MTU allows; bytes may miss */
+    /* joined of several in a way that is not known, or longer than the interface's MTU allows;
+     * bytes may miss */
+    bool too_long;
     bool sum_missing; /* the sender left its checksum, and perhaps its cutting, to its device */
 };
 
@@ -52,9 +52,9 @@ int emu_port_receive(struct emu_port *p, tick now, struct emu_frame *out);
 
 /* Queues a frame; the bytes must hold until emu_port_flush. */
 void emu_port_send(struct emu_port *p, const uint8_t *data, size_t len);
-/* Sends what is queued. `sent[i]`, of as many as were queued, tells which the kernel took. Returns
- * the error of the last that it did not, or 0. Nothing is sent while the link is down: the kernel
- * would take it and throw it away. */
+/* Sends queued frames. sent[i] tells which frames the kernel accepted. Returns the error of the
+ * last failure, or 0. Nothing is sent while the link is down: the kernel would accept and drop
+ * it. */
 int emu_port_flush(struct emu_port *p, bool *sent);
 
 /* Is the interface still there? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways to move frames, behind emu_port. The meaning of each call is that of emu_port's. */
+/* Implementations of emu_port. The functions are those of emu_port.h. */
 #ifndef CHANNEL_EMU_EMU_PORT_IO_H
 #define CHANNEL_EMU_EMU_PORT_IO_H
 

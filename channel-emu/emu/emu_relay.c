@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which way a datagram goes: what comes to a flow's own socket is an answer to that flow's peer.
- * What comes to the listening socket from the far end (--to, or --return-from) is return traffic,
- * for --return-to if given, else for the flow that leaves by the listening socket, else for the
- * peer heard last. All else there is forward traffic, and its sender's flow is opened if need be.
- * The first flow leaves by the listening socket, so that a far end with a fixed idea of its peer's
- * address sees one address; further flows have sockets of their own.
+ * The direction of a datagram. A datagram to a flow's own socket is an answer to that flow's peer.
+ * A datagram from the far end (--to, or --return-from) to the listening socket is return traffic:
+ * for --return-to if given, else for the flow that uses the listening socket, else for the peer
+ * heard last. All other datagrams there are forward traffic of their sender's flow, which is opened
+ * if necessary. The first flow uses the listening socket, so that a far end with a fixed peer
+ * address sees one address; further flows have their own sockets.
  *
  * What can go wrong: no peer yet for return traffic, and datagrams that the kernel refuses; both
  * are counted. Memory for a channel or a flow ends the run.
@@ -24,7 +24,7 @@
 
 #define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
 
-/* A tag names the relay by which a frame came, and its flow there (0: none). */
+/* A tag has the relay that received a frame, and its flow there (0: none). */
 #define FLOW_BITS 48
 
 static uint64_t tag_of(const struct emu_relay *r, uint64_t flow)
@@ -63,7 +63,7 @@ static void capture_datagram(const struct emu_relay *r, struct log_writer *w, in
     emu_capture_udp(w, dir, at + r->link.epoch, from, to, data, len);
 }
 
-/* Whose channels a frame takes that comes now; NULL: none, since the link is handed over. */
+/* The relay whose channels an arriving frame uses; NULL: none, during a hand-over. */
 static struct emu_relay *channels_at(struct emu_relay *r, int dir, tick arrival)
 {
     if (r->link.among == NULL)
@@ -212,14 +212,14 @@ int emu_relay_read(struct emu_relay *r, int fd)
     return rounds;
 }
 
-/* Where a frame of these channels goes: by the relay at which it came. */
+/* The destination of a frame of these channels: by the relay that received it. */
 static struct udp_peer *target(struct emu_relay *r, int dir, const struct chan_out *out)
 {
     struct emu_relay *port = relay_of(r, out->tag);
     return dir == EMU_RETURN ? peer_of(port, flow_of(out->tag)) : &port->to;
 }
 
-/* False: its peer is gone. */
+/* False: its peer's flow was closed. */
 static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 {
     struct emu_relay *port = relay_of(r, out->tag);
@@ -245,14 +245,14 @@ static void count_sent(struct emu_relay *r, int dir, const struct chan_out *out,
         links_run_leave(r->link.among, port->index, dir, r->index);
     const struct address *peer = &target(r, dir, out)->address;
     capture_datagram(port, r->link.after, dir, peer, true, out->data, out->len, begun);
-    if (port != r) /* of a link that is handed over, and of the one that it went over */
+    if (port != r) /* of a link that is handed over, and of the link that it used */
         capture_datagram(port, port->link.after, dir, peer, true, out->data, out->len, begun);
 }
 
 /* Small batches, so that the first datagram of many does not wait for the last. */
 #define BATCH 32u
 
-/* Hands a batch to the kernel; a datagram counts as released when the call is over. */
+/* Passes a batch to the kernel; a datagram counts as released when the call has returned. */
 static void flush_batch(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
 {
     tick begun = clock_now();

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The relay: datagrams that come to one UDP socket pass the forward channel and go to one address;
- * what comes back passes the return channel and goes to the peer it answers. Which way a datagram
- * goes is told by where it came from, see emu_relay.c. The channels are those of the relay's own
- * link, or, one after another, of others in the same process (hand-over); a link without a socket
- * is there for these.
+ * The relay: datagrams to one UDP socket pass the forward channel to one address; answers pass the
+ * return channel to the peer that they answer. The source of a datagram decides its direction
+ * (emu_relay.c). The channels are those of the relay's own link, or, in turn, those of other links
+ * in the process (hand-over); a link without a socket exists for these.
  */
 #ifndef CHANNEL_EMU_EMU_RELAY_H
 #define CHANNEL_EMU_EMU_RELAY_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What passed and what did not, by reason, and whether the emulator kept to its time. For each
- * direction `in` counts what reached the emulator, also what the kernel dropped there, so that in +
- * duplicated = out + dropped + queued adds up. What could not be done in time is never silent: the
- * words NOT FAITHFUL and the reasons.
+ * Numbers of delivered and lost frames by reason, and the emulator's own delays. For each direction
+ * `in` counts all frames that reached the emulator, including those that the kernel dropped, so
+ * that in + duplicated = out + dropped + queued holds. Delays beyond the tolerance are always
+ * shown: NOT FAITHFUL and the reasons.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -322,7 +322,8 @@ static json_t *json_output(const struct log_writer *w, const char *path)
                      (json_int_t)log_writer_records(w) - 1, "lost", (json_int_t)log_writer_lost(w));
 }
 
-/* Of the run: with real-time priority, which is given back when it would take too much. */
+/* Part of the run with real-time priority; it is dropped when it would use too much of a
+ * processor. */
 static double realtime_share(const struct emu_link *l)
 {
     const struct emu_pace *p = l->pace;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AF_PACKET: the kernel writes frames into a ring that we share with it (TPACKET_V2: each is there
- * at once, while V3 hands over blocks by a timer of milliseconds), and takes many in one sendmmsg.
- * A slot is ours from when its status says so until the next frame is asked for. In front of the
- * frame stands a virtio_net_hdr: it tells super-packets apart, and where a checksum is missing. Its
- * ten bytes are also the room into which the addresses move when a VLAN tag is put back. A frame
- * that does not fit in a slot, several joined, is copied into the socket's queue by the kernel
- * (PACKET_COPY_THRESH), is read from there, and cut.
+ * AF_PACKET: the kernel writes frames into a shared ring (TPACKET_V2: each frame is available at
+ * once; V3 passes blocks by a timer of milliseconds), and accepts many with one sendmmsg. A slot
+ * belongs to the emulator from when its status says so until the next frame is requested.
  *
- * What can go wrong: a full ring (the kernel counts), frames that the kernel does not take (tried
- * again while it is only short of buffer, then reported), an interface that goes down or away (the
+ * A virtio_net_hdr precedes the frame: it marks super-packets and missing checksums. Its ten bytes
+ * are also the room for the addresses when a VLAN tag is restored. A joined frame that does not fit
+ * into a slot is copied by the kernel into the socket's queue (PACKET_COPY_THRESH), read from
+ * there, and divided.
+ *
+ * What can go wrong: a full ring (the kernel counts), frames that the kernel does not accept (tried
+ * again while it lacks buffers, then reported), an interface that goes down or is removed (the
  * socket reports it once; the interface's state shows it).
  */
 #include <errno.h>
@@ -175,8 +176,8 @@ static struct tpacket2_hdr *slot(const struct ring *r, size_t i)
     return (struct tpacket2_hdr *)(void *)(at + i % r->slots_per_block * r->slot_bytes);
 }
 
-/* A frame that did not fit in its slot; the kernel keeps its length in the slot. Its bytes, which
- * have room for a tag before them, or NULL when there was no room for the copy either. */
+/* Reads a frame that did not fit into its slot; the slot has its length. Returns its bytes, with
+ * room for a tag before them; NULL: there was no room for the copy either. */
 static uint8_t *read_copy(struct ring *r, struct virtio_net_hdr *v, size_t *len)
 {
     struct iovec parts[2] = {{.iov_base = v, .iov_len = sizeof *v},

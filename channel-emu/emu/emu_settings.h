@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What relay, bridge and check have in common on the command line: the link (a scenario and options
- * laid over it) and the run. */
+/* The common command line of relay, bridge and check: the link (a scenario, and options that
+ * override it) and the run. */
 #ifndef CHANNEL_EMU_EMU_SETTINGS_H
 #define CHANNEL_EMU_EMU_SETTINGS_H
 
@@ -32,15 +32,15 @@ extern const struct argp emu_settings_argp;
 extern const struct argp emu_run_argp;
 struct emu_settings emu_settings_default(void);
 
-/* Defaults, then the scenario that argv names, so that options win over it wherever they stand;
- * `overhead` is the default of this command. Ends the process with code 2 when it is wrong. */
+/* Sets the defaults and reads the scenario that argv names, so that options override it in any
+ * order; `overhead` is the default of this command. Ends the process with code 2 on errors. */
 void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv);
-/* Lays a scenario file over *s in the same way. */
+/* Applies a scenario file to *s in the same way. */
 void emu_settings_load(struct emu_settings *s, const char *path);
 void emu_settings_fini(struct emu_settings *s);
 
-/* The longest way through the link but for its queue: delay, this one or the longest that the
- * settings have, jitter, interleaver. */
+/* The longest delay of the link without its queue: `told` or the longest configured delay, jitter,
+ * interleaver. */
 tick emu_settings_delay_max(const struct emu_settings *s, tick told);
 
 /* The tolerance that holds: the configured one, or the longest of 50 us beyond a batch, a step of a

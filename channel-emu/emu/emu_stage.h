@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of several sockets that share a transmitter, in the order of their arrival: sockets are
- * read one after another, so what came first may be read last.
+ * Frames of several sockets that share a transmitter, in order of arrival: sockets are read one
+ * after another, so an earlier frame may be read later.
  */
 #ifndef CHANNEL_EMU_EMU_STAGE_H
 #define CHANNEL_EMU_EMU_STAGE_H

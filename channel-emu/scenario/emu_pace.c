@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps are small, so that a window that was unlike the others changes little; lateness goes before
- * cost, and the bound on real-time priority before both. */
+/* Steps are small, so that an unusual window has little effect. Lateness has precedence over cost,
+ * and the limit of real-time priority over both. */
 #include "channel-emu/scenario/emu_pace.h"
 
 #include <assert.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often the emulator wakes up, and with which priority. A wake-up costs up to 15 us of a
- * processor on virtual machines whatever is done in it, so frames are released in batches; how long
- * a batch lasts follows what it costs here and now, within a bound on lateness: not the least
- * lateness, which starves the nodes that the emulator serves. For the same reason real-time
- * priority is given back while it would take more than its share. No clock is read here.
+ * How often the emulator wakes up, and with which priority. On virtual machines a wake-up costs up
+ * to 15 us of a processor, so frames are released in batches. The batch time follows the measured
+ * cost within a limit on lateness. The smallest lateness is not the goal: it would starve the nodes
+ * that the emulator serves. For the same reason real-time priority is dropped while it would use
+ * more than its share. No clock is read here.
  */
 #ifndef CHANNEL_EMU_EMU_PACE_H
 #define CHANNEL_EMU_EMU_PACE_H
@@ -18,7 +18,7 @@
 #define EMU_BATCH_MAX (45 * TICK_US)
 #define EMU_LATE_BOUND (50 * TICK_US) /* for 99 of 100 frames */
 #define EMU_SHARE_WANTED 0.25         /* of a processor: beyond it batches grow */
-#define EMU_SHARE_REALTIME 0.6        /* beyond it real-time priority is given back */
+#define EMU_SHARE_REALTIME 0.6        /* beyond it real-time priority is dropped */
 #define EMU_WINDOW (10 * TICK_MS)     /* of which all this is judged */
 
 struct emu_pace {
@@ -43,7 +43,7 @@ static inline void emu_pace_frame(struct emu_pace *p, tick late)
     p->late += late > EMU_LATE_BOUND && late < 2 * EMU_LATE_BOUND;
 }
 
-/* Is the window over? Then the caller reads the thread's processor time and says so. */
+/* Has the window ended? Then the caller reads the thread's processor time and reports it. */
 static inline bool emu_pace_over(const struct emu_pace *p, tick now)
 {
     return now - p->began >= EMU_WINDOW;

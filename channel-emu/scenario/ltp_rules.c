@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each rule counts what it matches, over all sessions or for each session by itself; the number of
- * the segment decides. Sessions are kept in order of their last segment, so that the place of the
- * longest silent one can be taken. What can go wrong: no memory for a session, which is counted.
+ * Each rule counts its matches, over all sessions or per session; the number of the segment
+ * decides. Sessions are ordered by their last segment, so that the one with the longest silence can
+ * be replaced. What can go wrong: no memory for a session, which is counted.
  */
 #include "channel-emu/scenario/ltp_rules.h"
 

@@ -14,7 +14,7 @@
 
 #include "ltp/event.h"
 
-/* What the drop log tells about a frame; a value that it does not have is EVENT_NONE. */
+/* Fields of a frame for the drop log; a missing value is EVENT_NONE. */
 struct ltp_fields {
     int type; /* 0..15, RFC 5326 §3.1.1 */
     uint64_t originator, session;
@@ -28,8 +28,7 @@ bool ltp_fields_read(struct ltp_fields *f, const uint8_t *data, size_t len);
 
 #define LTP_RULE_LIST_MAX 64u
 #define LTP_RULES_MAX 64u
-/* Sessions that are counted each by itself; a further one takes the place of the one that was
- * silent the longest, which is forgotten. */
+/* Sessions with separate counts; a further one replaces the session with the longest silence. */
 #define LTP_RULES_SESSIONS_MAX 65536u
 
 /* Of the segments that match, counted from 1 on, those with a number in the list, if there is one;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each text, the file's or an option's, becomes a tree that is laid over the settings: `both`
- * first, then `forward` and `return`, whatever their order in the file. All errors of a text are
- * collected. What can go wrong: unknown keys, values that are not understood, files of traces that
- * cannot be read, memory.
+ * Each text (of the file or an option) becomes a tree that is applied to the settings: `both`
+ * first, then `forward` and `return`, in any order of the file. All errors of a text are collected.
+ * What can go wrong: unknown keys, invalid values, trace files that cannot be read, memory.
  */
 #include "channel-emu/scenario/scenario.h"
 

@@ -101,9 +101,9 @@ struct scenario {
 int scenario_init(struct scenario *s);
 void scenario_fini(struct scenario *s);
 
-/* Lays the map of a YAML text over *s: what it names is replaced. Paths are relative to `directory`
- * ("" or ending in '/'). 0, or HELIO_EFORMAT with what is wrong in *errors (then *s is good for
- * scenario_fini only). */
+/* Applies the map of a YAML text to *s: its keys are replaced. Paths are relative to `directory`
+ * ("" or ending in '/'). Returns 0, or HELIO_EFORMAT with the errors in *errors (then only
+ * scenario_fini may follow). */
 int scenario_apply(struct scenario *s, const char *data, size_t len, const char *directory,
                    struct conf_errors *errors);
 /* The same from a file; its paths are relative to it. */
@@ -118,8 +118,8 @@ int scenario_set(struct scenario *s, const char *key, const char *value, bool pl
 void scenario_apply_tree(struct scenario *s, const struct conf_tree *root, const char *outer,
                          const struct conf_part *more, const char *const *words,
                          const char *directory, struct conf_errors *errors);
-/* The directory of a file, absolute: "/a/b/", the caller's to free. NULL when memory is out or
- * there is no such place (errno). */
+/* The directory of a file, absolute: "/a/b/"; the caller frees it. NULL: no memory, or there is no
+ * such path (errno). */
 char *scenario_directory(const char *path);
 
 /* One more rule (ltp_rules.h). 0, HELIO_ENOMEM, or HELIO_EFORMAT with what is wrong in `why`. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of a direction that change in mid-run: the list of a scenario, and one change that is told
- * while the emulator runs. Both have the same keys. What can go wrong: times that do not rise, a
- * change of what the direction does not have, memory.
+ * Parameters of a direction that change during a run: the list of a scenario, and a change sent to
+ * a running emulator. Both have the same keys. What can go wrong: times that do not rise, a change
+ * of a parameter that the direction does not have, memory.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of all links are known before anything of them is read, since hand-overs and
- * transmitters name them. Each link is a scenario: the file's `link`, that of its own `scenario:`
- * file, and its own keys, laid over each other in this order. What can go wrong: unknown keys and
- * names, values that are not understood, memory.
+ * The names of all links are read first, because hand-overs and transmitters refer to them. Each
+ * link is a scenario: the file's `link`, that of its own `scenario:` file, and its own keys,
+ * applied in this order. What can go wrong: unknown keys and names, invalid values, memory.
  */
 #include "channel-emu/scenario/scenario_links.h"
 

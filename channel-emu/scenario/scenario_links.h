@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several links in one file (docs/helio-emu-links.md): each a scenario with the addresses between
- * which it carries datagrams; transmitters that some of them share; links whose traffic is handed
- * over from one to another at known times.
+ * Several links in one file (docs/helio-emu-links.md): each is a scenario with the addresses whose
+ * datagrams it transports; shared transmitters; links whose traffic is handed over at known times.
  */
 #ifndef CHANNEL_EMU_SCENARIO_LINKS_H
 #define CHANNEL_EMU_SCENARIO_LINKS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of what links have between them: what each direction had of its transmitter, which
- * way a link went that was handed over. Nothing can fail but memory, which leaves fields away. */
+/* The account of shared transmitters and hand-over: the use of each direction, and the link that a
+ * handed-over link used. Nothing can fail but memory, which omits fields. */
 #include <inttypes.h>
 
 #include "channel-emu/chan/chan_shared.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the links of a file have between them while they run, on whatever clock: whose channels a
- * frame takes that is handed over, transmitters and what each direction had of them, and the
- * account of both. Sockets, channels and their logs are the owner's.
+ * The common state of a file's links while they run, on any clock: hand-over (which channel a frame
+ * uses), transmitters and their use by each direction, and the account of both. The caller owns
+ * sockets, channels and their logs.
  */
 #ifndef CHANNEL_EMU_SCENARIO_LINKS_RUN_H
 #define CHANNEL_EMU_SCENARIO_LINKS_RUN_H
@@ -13,7 +13,7 @@
 #include "channel-emu/chan/chan_hand.h"
 #include "channel-emu/scenario/scenario_links.h"
 
-/* What a link that is handed over sent by another one, and what of it came out there. */
+/* Frames that a handed-over link sent over another one, and those that arrived. */
 struct links_via {
     uint64_t in, out;
 };
@@ -37,13 +37,13 @@ struct links_way {
     struct chan_hand hand;   /* count 0: it takes its own channels */
     tick last;               /* the latest frame that was handed over: time is held */
     struct links_via *via;   /* of each link of the file; NULL: it is not handed over */
-    uint64_t gap;            /* came when it was handed over, and went nowhere */
+    uint64_t gap;            /* frames that arrived during a hand-over, and were dropped */
 };
 
 struct links_one {
     const char *name;            /* borrowed from the file */
     struct chan_handover *overs; /* of the link, on the channels' clock */
-    tick *cuts; /* of its channels; those that go over them write them down there */
+    tick *cuts;                  /* of its channels; also for links that use them */
     size_t cut_count;
     struct links_way way[2];
 };
@@ -54,22 +54,22 @@ struct links_run {
     struct links_line *line;           /* of each transmitter */
 };
 
-/* The run began at `started` on the channels' clock, when the time of day was `wall`. 0 or
- * HELIO_ENOMEM; links_run_fini in any case, after the channels are gone. */
+/* The run began at `started` on the channels' clock, at the time of day `wall`. Returns 0 or
+ * HELIO_ENOMEM; always call links_run_fini, after the channels are freed. */
 int links_run_init(struct links_run *r, const struct scenario_links *file, tick started, tick wall);
 void links_run_fini(struct links_run *r);
 
-/* What a channel of this direction is told of transmitter and cuts. */
+/* Sets transmitter and cuts in the configuration of a channel of this direction. */
 void links_run_fit(const struct links_run *r, size_t link, int dir, struct chan_config *config);
-/* The link whose channel a frame of this link takes that comes at `at` (its own, unless it is
- * handed over), counted; CHAN_NOWHERE: none takes it. */
+/* Returns the link whose channel a frame of this link uses at `at` (its own, unless it is handed
+ * over), and counts it; CHAN_NOWHERE: none. */
 uint32_t links_run_enter(struct links_run *r, size_t link, int dir, tick at);
-/* It came out of the channel of `over`. */
+/* A frame left the channel of `over`. */
 void links_run_leave(struct links_run *r, size_t link, int dir, size_t over);
 
 /* scenario_links_account.c. Of all transmitters: {NAME: {rate_bps, bytes, fairness, members}}. */
 json_t *links_run_shared(const struct links_run *r);
-/* Of a link that is handed over: {planned, done, forward, return}; NULL: it is not. */
+/* For a link that is handed over: {planned, done, forward, return}; NULL: it is not. */
 json_t *links_run_handover(const struct links_run *r, size_t link, tick now);
 /* For people: a line for a transmitter, or for a link that is handed over. */
 void links_run_say_shared(const struct links_run *r, size_t line, FILE *to);

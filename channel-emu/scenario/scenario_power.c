@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Received power as a cause of losses: a file of powers, and a table of what the receiver makes of
- * them. The map is read as a whole and takes the place of the one before. What can go wrong: a file
- * that cannot be read, a table that does not rise, units that do not fit, memory.
+ * Received power as a cause of losses: a file of powers, and a table of error rates. The map is
+ * read as a whole and replaces the former one. What can go wrong: a file that cannot be read, a
+ * table that does not rise, units that do not fit, memory.
  */
 #include <math.h>
 #include <stdio.h>

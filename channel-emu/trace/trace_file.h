@@ -13,11 +13,11 @@
 /* The whole of a compact file is read into memory: so many bytes at most. */
 #define TRACE_FILE_BYTES_MAX (UINT32_C(1) << 30)
 
-/* Reads a file, whose form is found out from its content, into a trace that it initialises, and
- * what it says of its origin into *about; `-` is the standard input. step = 0: as the file says,
- * else 0.1 ms; another step overrides the file's. On success the caller owns *t (trace_fini). Else
- * an error of the system, HELIO_EFORMAT or HELIO_ENOMEM, *t is empty, and `error`
- * (TRACE_FILE_ERROR_MAX bytes) names the file, the line or offset and what would be right. */
+/* Reads a file of any form into a trace, which it initialises, and its origin into *about; `-` is
+ * the standard input. step = 0: that of the file, else 0.1 ms; another step overrides the file's.
+ * Returns 0: the caller owns *t (trace_fini). Else a system error, HELIO_EFORMAT or HELIO_ENOMEM;
+ * *t is empty, and `error` (TRACE_FILE_ERROR_MAX bytes) names the file, the line or offset and what
+ * would be right. */
 int trace_file_read_about(struct trace *t, struct trace_about *about, const char *path, tick step,
                           char *error);
 
@@ -53,7 +53,7 @@ int trace_powers_read(struct powers *p, const char *path, const char *column, bo
  * when all of them are 0. */
 int trace_powers_mean(const struct powers *p, const char *path, double *mean, char *error);
 
-/* What a --trace option says: `none`, `iid:P` (independent losses with probability P), `A`, `F`,
+/* The value of a --trace option: `none`, `iid:P` (independent losses with probability P), `A`, `F`,
  * `H`, `leo-low` or `leo-high` (the preset's 10^6 steps of 0.1 ms with its own seed, as in
  * traces/), or a file. */
 struct trace_source {
@@ -62,8 +62,8 @@ struct trace_source {
     double loss; /* of iid:P, else 0 */
 };
 
-/* The trace of a preset, or a file, as trace_file_read_about; a preset comes with its step, which
- * another one replaces. */
+/* Reads the trace of a preset, or a file, as trace_file_read_about; `step` replaces a preset's
+ * step. */
 int trace_name_read(struct trace *t, struct trace_about *about, const char *name, tick step,
                     char *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where in a variable the numbers are: `run(2).power` goes through structs, a column is one of a
- * matrix by its number or by its name, which stands in a cell array of texts, or in a matrix of
- * characters, beside the matrix. What can go wrong: each step of that, in words.
+ * Where a variable has the numbers: `run(2).power` selects fields of structs. A column is one of a
+ * matrix by its number or its name; names are in a cell array of texts, or in a matrix of
+ * characters, beside the matrix. What can go wrong: each step, with a text.
  */
 #include <stdio.h>
 #include <stdlib.h>

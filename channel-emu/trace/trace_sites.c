@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * helio-trace sites: clouds over several ground stations, a trace for each and one for all: bad
- * when none of them has a clear sky. What can go wrong: options, memory, files.
+ * when no station has a clear sky. What can go wrong: options, memory, files.
  */
 #include <inttypes.h>
 #include <stdio.h>

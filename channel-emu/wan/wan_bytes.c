@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk goes back to the pool with its last octet, so that one that was used a moment ago is used
- * next. What can go wrong: memory is out. */
+/* A chunk returns to the pool with its last octet, so the most recently used chunk is used next.
+ * What can go wrong: no memory. */
 #include "channel-emu/wan/wan_bytes.h"
 
 #include <assert.h>

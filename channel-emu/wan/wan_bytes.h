@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Octets of a stream that are under way, in order: a list of chunks that a pool lends. They are
- * written where they were read to, without a copy. */
+/* Octets of a stream in transit, in order: a list of chunks from a pool. They are written from the
+ * place to which they were read, without a copy. */
 #ifndef CHANNEL_EMU_WAN_BYTES_H
 #define CHANNEL_EMU_WAN_BYTES_H
 

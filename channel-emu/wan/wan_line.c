@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A piece begins when the line is free, or when its octets began to wait if that is later. So a
- * wake-up that comes late costs no time of the line while flows had octets waiting for it. A piece
- * is there when its last octet is: none of them is early, and pieces within a short step share the
- * time of the latest.
- *
- * What can go wrong: memory for marks is out; then pieces share a mark beyond the step.
+ * late wake-up costs no time of the line while flows have waiting octets. A piece has arrived when
+ * its last octet has: no octet is early, and pieces within a short step share the time of the
+ * latest. What can go wrong: no memory for marks; then pieces share a mark beyond the step.
  */
 #include "channel-emu/wan/wan_line.h"
 
@@ -147,7 +145,7 @@ static uint64_t count_waiting(const struct wan_flow *f)
     return f->added - f->lined;
 }
 
-/* The end goes behind the last octet. */
+/* The end follows the last octet. */
 static void send_end(struct wan_flow *f, tick now)
 {
     if (f->ending && count_waiting(f) == 0 && f->end == TICK_NEVER)

@@ -17,7 +17,7 @@
 #include "channel-emu/wan/wan_stalls.h"
 
 #define WAN_LIMIT_LEAST (UINT64_C(64) << 10)
-/* Of a line without a rate `limit: auto` has room for this one. */
+/* For `limit: auto` on a line without a rate. */
 #define WAN_RATE_ASSUMED UINT64_C(2500000000)
 #define WAN_AHEAD (2 * TICK_MS) /* pieces get their time so long before the line is free */
 
@@ -67,7 +67,8 @@ struct wan_flow {
     tick last;              /* the time of the last mark */
 };
 
-/* What `limit: auto` stands for: what is on its way in a delay and 20 ms more, 4 MiB at least. */
+/* The value of `limit: auto`: the octets in transit during the delay and 20 ms more, at least 4
+ * MiB. */
 uint64_t wan_config_limit(const struct wan_config *c);
 
 /* The line begins at `now`. */
@@ -75,8 +76,8 @@ void wan_line_init(struct wan_line *l, const struct wan_config *c, struct wan_po
 /* Its config is another one from `now` on. Pieces that have their time keep it, and so does the
  * order of octets. A stall that has begun ends as it was planned. */
 void wan_line_change(struct wan_line *l, tick now);
-/* From `now` on it stands still until `until`, in place of what was said before: nothing gets its
- * time meanwhile. */
+/* The line stalls from `now` until `until`, which replaces the former time: no piece gets its time
+ * meanwhile. */
 void wan_line_stall(struct wan_line *l, tick until, tick now);
 /* Gives pieces their time while the line is free soon; flows take turns. */
 void wan_line_serve(struct wan_line *l, tick now);
@@ -92,13 +93,14 @@ int wan_flow_init(struct wan_flow *f, struct wan_line *l);
 /* What is inside counts as lost. */
 void wan_flow_fini(struct wan_flow *f);
 
-/* May octets be added? They may again when there is room worth a read: wan_flow_roomy. */
+/* Must no octets be added now? They may again when there is room for a sensible read:
+ * wan_flow_roomy. */
 bool wan_flow_full(const struct wan_flow *f);
 bool wan_flow_roomy(const struct wan_flow *f);
 /* Where they are to be put, *len >= 1 at most, of a flow that is not full. NULL: memory is out. */
 uint8_t *wan_flow_space(struct wan_flow *f, size_t *len);
 void wan_flow_add(struct wan_flow *f, size_t len, tick now);
-/* Nothing more is added; the end goes behind what was. */
+/* No octets follow; the end follows the last one. */
 void wan_flow_end(struct wan_flow *f, tick now);
 
 /* Octets that are there at `now` and not taken. `free_since`: when their taker was there last; what

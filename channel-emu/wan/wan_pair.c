@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Octets are read to where they wait, and written from there when their time has come. A side that
- * takes slowly fills its own flow, whose other side is then not read any more.
- *
- * What can go wrong: the other side cannot be reached, then who connected is reset at once; a
- * side breaks; memory is out, which breaks the connection.
+ * Octets are read to the place where they wait, and written from there when due. A side that reads
+ * slowly fills its flow; then the other side is not read any more. What can go wrong: the other
+ * side cannot be reached; then the calling side is reset at once. A side breaks; memory, which
+ * breaks the connection.
  */
 #include "channel-emu/wan/wan_pair.h"
 
@@ -47,7 +46,7 @@ void wan_pair_end(struct wan_pair *p)
     free(p);
 }
 
-/* ---- what streams tell ---- */
+/* ---- events of streams ---- */
 
 /* Is what this side sends lost, because the other one broke? */
 static bool goes_nowhere(const struct wan_side *s)

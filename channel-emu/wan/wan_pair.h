@@ -7,7 +7,7 @@
 
 struct wan_side {
     struct wan_pair *pair;
-    int index;               /* 0: who connected; the flow from here has the same */
+    int index;               /* 0: the calling side; the flow from here has the same index */
     struct stream *stream;   /* NULL: it broke */
     bool connected, blocked; /* blocked: a write waits for room */
     tick free_since;         /* it takes what is written */
@@ -21,14 +21,14 @@ struct wan_pair {
     struct wan_side side[2];
     struct wan_flow flow[2];
     tick cut[2];   /* when the break of that side is at the other one; TICK_NEVER: it did not */
-    int urgent[2]; /* the urgent octet that ended what that side wrote; -1: none */
+    int urgent[2]; /* the urgent octet that ended this side's data; -1: none */
 };
 
 /* Takes the stream, which a connection was accepted for, and connects to the other side. */
 void wan_pair_open(struct wan_relay *r, struct stream *s);
 /* Does what is due. May end it. */
 void wan_pair_serve(struct wan_pair *p, tick now);
-/* When there is something to do without anything that comes; TICK_NEVER. */
+/* When work is due without an event; TICK_NEVER: never. */
 tick wan_pair_deadline(const struct wan_pair *p);
 /* Resets what is open; octets inside are lost. */
 void wan_pair_end(struct wan_pair *p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * At the end of each round of the loop the lines give octets their time, connections with something
- * under way are served, and the alarm is set to what is due next. What can go wrong: the address is
- * taken; too many connections, then a further one is reset; memory.
+ * At the end of each round of the loop the lines schedule octets, connections with octets in
+ * transit are served, and the alarm is set to the next due time. What can go wrong: the address is
+ * in use; too many connections, then a further one is reset; memory.
  */
 #include "channel-emu/wan/wan_relay.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The relay of TCP streams: for each connection that is accepted one of its own to the other side,
- * and a flow (wan_line.h) each way. A wide area network on one machine.
+ * The relay of TCP streams: each accepted connection has a second one to the other side, and a flow
+ * (wan_line.h) in each direction: a wide area network on one machine.
  *
- *   caller ── side 0 ══ flow 0, forward ══► side 1 ── called
- *                    ◄══ flow 1, return ══
+ *   caller ── side 0  ══ flow 0, forward ══►  side 1 ── called
+ *                     ◄══ flow 1, return ══
  *
- * The end of one way passes behind its octets, and the other way goes on. A side that breaks breaks
- * the other one a delay later: what was read from it before goes on until then, what is for it is
- * lost at once.
+ * The end of one direction follows its octets, and the other direction continues. A side that
+ * breaks breaks the other one a delay later: octets read from it are still delivered, octets for it
+ * are lost at once.
  */
 #ifndef CHANNEL_EMU_WAN_RELAY_H
 #define CHANNEL_EMU_WAN_RELAY_H
@@ -35,14 +35,14 @@ struct wan_relay {
     uint64_t accepted, refused, unreached; /* connections: all, too many, without other side */
     uint64_t open, open_most;
     uint64_t changes, memory_limit; /* the most of all settings that were in effect */
-    uint8_t nowhere[64 << 10];      /* octets whose other side broke are read to here */
+    uint8_t nowhere[64 << 10];      /* octets whose other side has broken are read to here */
 };
 
 /* Listens, and begins. 0, or HELIO_E* with a message on `say`; wan_relay_close in any case. */
 int wan_relay_open(struct wan_relay *r, struct wan_settings *s, struct world *w, FILE *say);
 /* Other values from now on, which it takes out of *c. */
 void wan_relay_change(struct wan_relay *r, struct wan_change *c);
-/* Connections that are open are reset; what is under way stays in the account as queued. */
+/* Resets open connections; octets in transit stay in the account as queued. */
 void wan_relay_close(struct wan_relay *r);
 
 /* The account as it is now, as JSON (NULL: memory is out) and as text. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file has the keys of one relay, and for its directions `both`, `forward` and `return`: the
- * latter two are laid over the first. What can go wrong: unknown keys, values that are not
- * understood, an address that is missing or unknown, memory.
+ * latter two override the first. What can go wrong: unknown keys, invalid values, a missing or
+ * unknown address, memory.
  */
 #include "channel-emu/wan/wan_settings.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the relay of streams was asked to do: a YAML file, and options over it. */
+/* The settings of the stream relay: a YAML file, and options that override it. */
 #ifndef CHANNEL_EMU_WAN_SETTINGS_H
 #define CHANNEL_EMU_WAN_SETTINGS_H
 
@@ -29,11 +29,11 @@ struct wan_settings {
 int wan_settings_init(struct wan_settings *s);
 void wan_settings_fini(struct wan_settings *s);
 
-/* Lays a file over the settings, or an option that is written as one; what is wrong is in *errors,
- * of an option without lines. */
+/* Applies a file to the settings, or an option that is written as one; errors are in *errors, for
+ * an option without lines. */
 void wan_settings_load(struct wan_settings *s, const char *path, struct conf_errors *errors);
 void wan_settings_lay(struct wan_settings *s, const char *text, struct conf_errors *errors);
-/* What a running relay is told: other values of its directions. */
+/* A change of a running relay: other values of its directions. */
 struct wan_change {
     struct wan_config way[2];
     bool stalls[2]; /* way[].stalls is given */
@@ -49,13 +49,13 @@ void wan_change_fini(struct wan_change *c);
 /* Resolves the addresses; what is missing or does not fit is in *errors. */
 void wan_settings_check(struct wan_settings *s, struct conf_errors *errors);
 
-/* The most memory that octets under way can take. */
+/* Maximum memory of octets in transit. */
 uint64_t wan_settings_memory(const struct wan_settings *s);
 /* As a file that reads back to the same. */
 void wan_settings_print(const struct wan_settings *s, FILE *out);
 
-/* The options behind argv[0], over the file that they name. Ends the process with 2 and a message
- * when something is wrong, with 0 after --help. */
+/* Reads the options after argv[0], which override the file that they name. Ends the process with 2
+ * and a message on errors, with 0 after --help. */
 void wan_options_read(struct wan_settings *s, int argc, char **argv);
 
 #endif

@@ -27,7 +27,7 @@ struct config_queue {
 struct config_link {
     char *name, *adapter;
     struct eid peer;
-    uint64_t peers; /* that may come in over it by themselves */
+    uint64_t peers; /* unconfigured peers that may connect over it */
     int queues;     /* enum config_queues */
     char *weights;
     uint32_t weight[BUNDLE_PRIORITIES]; /* made of it by the check */
@@ -61,7 +61,7 @@ enum config_sandbox { SANDBOX_AUTO, SANDBOX_OFF, SANDBOX_ON };
 enum config_when_full { WHEN_FULL_REFUSE, WHEN_FULL_DROP };
 enum config_format { LOG_TEXT, LOG_JSON };
 
-/* Who may open a socket. */
+/* Permissions of a socket. */
 struct config_access {
     char *mode_text, *group; /* group: a name or number; "": the process's own */
     unsigned mode;           /* made of mode_text by the check */
@@ -72,7 +72,7 @@ struct config {
     char *socket;  /* of applications (AAP2) */
     char *control; /* of helioctl */
     struct config_access socket_access, control_access;
-    char *control_admin_group; /* a group; "": all who may open `control` */
+    char *control_admin_group; /* a group; "": all users with access to `control` */
     int priority;              /* enum config_priority */
     int sandbox;               /* enum config_sandbox */
     char *plan;                /* file of the contact plan; "": none */
@@ -97,14 +97,14 @@ struct config {
         uint64_t memory, total;         /* bytes */
         uint64_t assemblies, fragments; /* bundles in fragments here; fragments of one */
         uint64_t fragments_all;         /* of all */
-        tick assembly_idle;             /* then it gives way */
+        tick assembly_idle;             /* then it may be dropped */
         tick lifetime_max;
         uint64_t reserve, source;          /* percent */
         uint64_t endpoint, reserve_queues; /* likewise */
         int when_full;                     /* enum config_when_full */
         int crc;                           /* enum crc_type */
         int mode;                          /* enum bundle_mode */
-        bool refuse; /* to peers, what has no place here for whatever reason */
+        bool refuse; /* to peers: refuse any bundle that cannot be kept here */
         bool status_reports;
         uint64_t report_rate; /* a second */
         uint64_t hop_limit;   /* of bundles that start here; 0: none */
@@ -157,8 +157,9 @@ int config_load(struct config *out, const char *path, config_adapters *adapters,
                 struct conf_errors *errors);
 void config_fini(struct config *c);
 
-/* Only the control socket's path (control, or socket followed by .ctl), the caller's to free; NULL
- * with an error. Needs no other file, so users who may not read the node's keys can ask it. */
+/* Reads only the control socket's path (control, or socket followed by .ctl), which the caller
+ * frees; NULL with an error. Reads no other file, so users without access to the node's keys can
+ * call it. */
 char *config_control(const char *path, struct conf_errors *errors);
 
 /* Looks whether the directories exist in which the node will make its sockets, log and store. 0, or

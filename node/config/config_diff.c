@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values are compared by what they mean, as the tables of keys tell their types. What can go wrong:
- * memory for a text. */
+/* Compares values by their meaning, with the types of the tables of keys. What can go wrong: memory
+ * for a text. */
 #include "node/config/config_diff.h"
 
 #include <assert.h>

@@ -6,8 +6,8 @@
 
 #include "node/config/config.h"
 
-/* Reads a map into *l, which is zeroed, and the files that it names; what is wrong goes into
- * *errors, and *l is to be ended in any case. node: this one, dtn:none when not known. */
+/* Reads a map into *l, which is zeroed, and the files that it names; errors are added to *errors,
+ * and *l must be freed in any case. node: this node, dtn:none when unknown. */
 void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
                       config_adapters *adapters, struct conf_errors *errors);
 void config_link_fini(struct config_link *l);
@@ -19,14 +19,14 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
                                       const struct eid *node, config_adapters *adapters,
                                       struct conf_errors *errors);
 void config_link_free(struct config_link *l); /* NULL is allowed */
-/* Its own in every part; NULL: no memory. One that came in by itself has no keys, and no copy. */
+/* A deep copy; NULL: no memory. A link of an unconfigured peer has no keys, and no copy. */
 struct config_link *config_link_copy(const struct config_link *was);
 
-/* Reads the files that its settings name (cla_ops.read), which can take seconds, for node_link_set:
- * of one that config_link_change made, in any thread. What is wrong goes into *errors. */
+/* Reads the files of its settings (cla_ops.read), which can take seconds, for node_link_set: for a
+ * result of config_link_change, in any thread. Errors are added to *errors. */
 void config_link_files(struct config_link *l, struct conf_errors *errors);
 
-/* The socket that it binds and to which address, whose port is not 0, with the key that names it.
+/* The kind of socket that it binds, the address with a port that is not 0, and its key.
  * CLA_SOCKET_NONE: it binds none, or a port of the kernel's choice. */
 enum cla_socket config_link_socket(const struct config_link *l, const char **key,
                                    struct address *out);
@@ -36,9 +36,9 @@ bool config_link_live(const char *key);
 /* Can this key of the adapter? */
 bool config_adapter_live(const struct cla_ops *ops, const char *key);
 
-/* The same link with other values for the keys of the text (written likewise), each of which the
- * node, or its adapter, can change while the link is there. NULL and the rest as above, but that no
- * files are read; `was` is as before. */
+/* Makes the same link with other values for the keys of the text (same format); the node, or its
+ * adapter, must be able to change each of them while the link exists. NULL and other results as
+ * above, but no files are read; `was` is unchanged. */
 struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
                                        const struct eid *node, struct conf_errors *errors);
 
@@ -48,7 +48,8 @@ struct config_link *config_link_change(const struct config_link *was, const char
 char *config_link_shown(const char *text, size_t len, const struct cla_ops *ops,
                         config_adapters *adapters);
 
-/* A link to somebody who came in over `host`: it has no keys of its own. NULL: no memory. */
+/* A link to an unconfigured peer that connected over `host`: it has no keys of its own. NULL: no
+ * memory. */
 struct config_link *config_link_unconfigured(const struct config_link *host,
                                              const struct eid *peer);
 

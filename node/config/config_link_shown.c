@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of a link for the log: what the tables of options call secret is hidden, and so is what
- * is in no table, since it may be a secret in the wrong place. What can go wrong: the text is no
- * map; memory. */
+/* The keys of a link for the log. Hidden are options that the tables mark as secret, and keys in no
+ * table, because they may be misplaced secrets. What can go wrong: the text is no map; memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

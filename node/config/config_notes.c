@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each function looks for one kind of mistake that breaks no rule of the file: a limit that does
- * not count, a folder that nobody reads, a rule that fits no bundle. A right file gets no note.
+ * Each function finds one kind of mistake that is not an error: a limit without effect, an unused
+ * folder, a rule that matches no bundle. A correct file has no notes.
  */
 #include "node/config/config_notes.h"
 
@@ -34,8 +34,8 @@ __attribute__((format(printf, 3, 4))) static void note_line(const struct notes *
     n->note(n->context, line, text);
 }
 
-/* Can another link than this one lead to the endpoint? Of a contact plan, and of peers that come in
- * by themselves, nobody knows. */
+/* May a link other than this one lead to the endpoint? For contact plans and unconfigured peers
+ * this is unknown. */
 static bool may_lead(const struct config *c, size_t but, const struct eid *to)
 {
     bool may = *c->plan != '\0';
@@ -46,7 +46,7 @@ static bool may_lead(const struct config *c, size_t but, const struct eid *to)
     return may;
 }
 
-/* Tunnels whose own bundles have no route. */
+/* Tunnels whose encapsulating bundles have no route. */
 static void note_tunnels(const struct notes *n)
 {
     const struct config *c = n->config;

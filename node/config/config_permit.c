@@ -116,8 +116,8 @@ static void complete_permit(struct permit *p, int priority)
         p->burst = p->rate;
 }
 
-/* A neighbour has the id of a node. A pattern that matches none names nobody, and the rule would
- * not hold. */
+/* A neighbour is identified by its node id. A pattern that matches no node id would make the rule
+ * ineffective. */
 static int check_neighbour(const struct eid_patterns *p, char *why, size_t cap)
 {
     char text[EID_TEXT_MAX];

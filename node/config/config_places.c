@@ -38,7 +38,7 @@ static void check_links(const struct config *c, struct conf_errors *errors)
     }
 }
 
-/* Two sockets or two logs in one place. */
+/* Two sockets or two logs must not have one path. */
 static void check_apart(const char *key, uint32_t line, const char *path, const char *other_key,
                         const char *other, struct conf_errors *errors)
 {
@@ -107,7 +107,7 @@ static void check_keys(const struct config *c, struct conf_errors *errors)
                    path, user, strerror(errno));
 }
 
-/* A log at a socket's path would take its place. */
+/* A log at a socket's path would replace it. */
 static void check_logs(const struct config *c, struct conf_errors *errors)
 {
     const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each rule is read by its table, then made into a struct security_rule. What can go wrong is the
- * user's: a target that hops change, an operation that a node on the way cannot verify, a key
- * without a folder.
+ * Each rule is read by its table, then made into a struct security_rule. What can go wrong: a
+ * target that hops change, an operation that a forwarding node cannot verify, a key without a
+ * folder.
  */
 #include "node/config/config_security.h"
 

@@ -116,7 +116,7 @@ static void fill_reasons(const struct agent_counters *c, json_t *o)
     json_object_set_new(o, "refused", refused);
 }
 
-/* What struct agent_counters says of them: in = here + gone by reason, each in its own unit. */
+/* The balances of struct agent_counters: in = here + ended by reason, each in its own unit. */
 static void do_counters(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
@@ -133,7 +133,7 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     json_object_set_new(out, "node", node);
 }
 
-/* The names of the links, for a person who wrote another one. */
+/* Adds the names of the links, for a request with an unknown name. */
 static void fail_link(const struct node *n, json_t *out, const char *name)
 {
     char text[512];
@@ -182,7 +182,7 @@ static int change_routes(struct node *n, const struct node_link *l, const struct
     return err;
 }
 
-/* A route over a link is added or removed; what waits is placed anew. */
+/* Adds or removes a route over a link; waiting bundles are placed again. */
 static void do_route(struct node *n, const json_t *in, json_t *out)
 {
     const char *what = json_string_value(json_object_get(in, "do"));
@@ -228,8 +228,7 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
         return;
     bool up = strcmp(state, "up") == 0;
     l->cla->ops->set_link(l->cla, up);
-    /* The adapter tells it later; once we have said that it is down, nothing more is given to it.
-     */
+    /* The adapter reports it later; after "down" no more bundles are given to it. */
     agent_link(n->agent, l->index, up && l->up, node_now(n));
     node_wake(n);
 }
@@ -428,7 +427,7 @@ void control_tell_change(struct node *n, const char *command, const char *who,
     json_decref(words);
 }
 
-/* Nobody fills the log with what is refused. */
+/* Refused requests must not fill the log. */
 static void tell_refusal(struct node *n, const struct command *c, const struct control_who *who)
 {
     tick now = node_now(n).now;

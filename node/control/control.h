@@ -112,13 +112,13 @@ struct node_sample;
 void control_security_counters(const struct node *n, const struct node_sample *sample,
                                struct json_t *out);
 
-/* control_visit.c: as apps_open and its companions. Root, the node's own user and the members of
- * control_admin_group are administrators, others readers; all are administrators when there is no
- * such group, or nobody can tell who they are. */
+/* control_visit.c: like apps_open and its companions. Administrators are root, the node's own user
+ * and the members of control_admin_group; others are readers. Without such a group, or if users are
+ * unknown, all are administrators. */
 int control_open(struct control **out, struct node *n, const struct stream_place *at, char *why,
                  size_t why_cap);
 void control_close(struct control *c);
-/* Connections that gave way to others, since there were too many; 0 for NULL. */
+/* Connections that were displaced because there were too many; 0 for NULL. */
 uint64_t control_gave_way(const struct control *c);
 void control_free(struct control *c); /* after control_close; NULL is allowed */
 

@@ -19,7 +19,7 @@
 
 #define SHOWN 1000 /* unless another number is asked for */
 #define SHOWN_MAX 100000
-#define DELETED_MAX 10000 /* bundles by one request: the next one goes on */
+#define DELETED_MAX 10000 /* bundles of one request; the next request continues */
 #define LOOKED_MAX 200000 /* chains of the agent's table by one request */
 
 /* Which bundles; NULL and false: any. */
@@ -51,7 +51,7 @@ static bool is_state(const char *word)
     return false;
 }
 
-/* Words that no bundle can have are a mistake, which is told as one. */
+/* Names that no bundle can have are an error. */
 static bool check_names(struct node *n, const struct filter *f, json_t *out)
 {
     char text[256] = "";
@@ -107,7 +107,7 @@ static bool fits_filter(const struct node *n, const struct filter *f,
 
 #define RANKS 8 /* numbers of 64 bits, the first one counts most */
 
-/* A bundle's place in the order: the smallest is first. */
+/* A row's key in the order: the smallest is first. */
 struct choice_row {
     uint64_t by[RANKS], key;
 };
@@ -194,7 +194,7 @@ static bool read_order(const json_t *in, enum order *order, json_t *out)
 
 /* ---- the choice ---- */
 
-/* The first `most` of those that fit, in a heap whose top is the last of them. */
+/* The first `most` matching rows, in a heap whose top is the last of them. */
 struct choice {
     const struct node *node;
     struct filter filter;
@@ -213,7 +213,7 @@ static int open_choice(struct choice *c, const struct node *n, size_t most)
     return c->at == NULL ? HELIO_ENOMEM : 0;
 }
 
-/* Puts a row to the place of the top of [0, len), which is free. */
+/* Inserts a row at the free top of [0, len). */
 static void sift_down(struct choice_row *at, size_t len, struct choice_row row)
 {
     size_t hole = 0;
@@ -292,7 +292,7 @@ struct bundle_list {
     size_t shown; /* then so many have been shown, or are no longer here */
 };
 
-/* Looks at all, then brings one row after the other to its place. */
+/* Examines all rows, then sorts them one by one. */
 static bool prepare_bundles(struct control_list *l)
 {
     struct bundle_list *b = container_of(l, struct bundle_list, base);
@@ -427,7 +427,7 @@ static void head_deletion(const struct control_list *l, struct json_t *out)
         json_object_set_new(out, "after", json_number(d->cursor));
 }
 
-/* A user who closes the connection ends the deletion, too: what was done until then is logged. */
+/* A user who closes the connection also ends the deletion: the deleted bundles are logged. */
 static void free_deletion(struct control_list *l)
 {
     struct deletion *d = container_of(l, struct deletion, base);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Commands that may read long files: reload, links with other certificates, contact plans. The
- * answer is a list without items that waits until the change is made (node_change.h). What can go
- * wrong: what the request says; the node cannot do it; the visitor goes: the change is made all the
- * same, and logged.
+ * answer is a list without items that waits until the change is done (node_change.h). What can go
+ * wrong: the request; the node cannot do it; the client disconnects: the change is done and logged
+ * all the same.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct waiting {
 
 /* A change from the request to its end. */
 struct asked {
-    struct waiting *answer; /* NULL: the visitor has gone */
+    struct waiting *answer; /* NULL: the client has disconnected */
     struct node *node;
     const char *command; /* static */
     char *who;
@@ -160,7 +160,7 @@ static struct asked *asked_of(struct node_change *c)
 
 /* ---- the contact plan ---- */
 
-/* Who changes a node may name a file that only the node's user may read. */
+/* A client that changes a node may name a file that only the node's user may read. */
 #define UNREADABLE_PLAN                                                                            \
     "is not understood; write a contact or range, as helio-plan check tells of a file that you "   \
     "may read"
@@ -262,7 +262,7 @@ static void apply_set(struct node_change *c)
     end_asked(a);
 }
 
-/* The two words that tell of a link and its keys; false: said. */
+/* Gets the link's name and its keys from the request; false: an error was written. */
 static bool link_words(const json_t *in, const char *what, struct asked *a, json_t *out)
 {
     char text[96];

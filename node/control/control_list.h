@@ -15,7 +15,7 @@ struct json_t;
 
 struct control_list_ops {
     const char *key; /* the list's in the answer, the last one there; NULL: no list, no next() */
-    /* Optional: what comes before the first item, a step of some µs. True: there is more. */
+    /* Optional: work before the first item, in steps of some µs. True: there is more. */
     bool (*prepare)(struct control_list *l);
     /* Optional: after that, what is known about the whole list. */
     void (*head)(const struct control_list *l, struct json_t *out);
@@ -28,9 +28,10 @@ struct control_list_ops {
 struct control_list {
     const struct control_list_ops *ops;
     struct node *node;
-    bool waits;                  /* prepare() has nothing to do before wake(): its `true` is that */
-    void (*wake)(void *context); /* the reader's; NULL: it reads all at once, and there are no
-                                    threads that something could wait for */
+    bool waits; /* prepare() has nothing to do before wake(): its `true` is that */
+    /* the reader's; NULL: it reads all at once, and there are no threads that something could wait
+     * for */
+    void (*wake)(void *context);
     void *wake_context;
 };
 

@@ -53,8 +53,8 @@ static json_t *contact_json(const struct plan *p, const struct plan_contact *c, 
     return o;
 }
 
-/* This node's contacts that are not over. They are looked for in the whole plan, in steps; what
- * changes meanwhile may be shown or not. */
+/* This node's contacts that have not ended. They are found in the whole plan, in steps; concurrent
+ * changes may be shown or not. */
 struct contact_list {
     struct control_list base;
     struct plan_cursor at;
@@ -79,7 +79,7 @@ static void see_contact(struct contact_list *l, const struct node_plan *p,
         l->ids[l->len++] = id;
 }
 
-/* Another file took the plan's place: its contacts are looked for. */
+/* The plan's file was replaced: starts with its contacts again. */
 static void begin_again(struct contact_list *l, uint64_t reloads)
 {
     l->at = (struct plan_cursor){0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of an answer, made in pieces: an object, whose list may follow in steps. So an answer of
- * 100,000 rows takes memory for one piece only, and the loop is never busy for long.
+ * 100,000 rows needs memory for one piece only, and never blocks the loop for long.
  */
 #ifndef NODE_CONTROL_REPLY_H
 #define NODE_CONTROL_REPLY_H
@@ -23,16 +23,16 @@ struct control_reply {
     size_t len, done, cap;
 };
 
-/* Takes over both. */
+/* Takes over both arguments. */
 void control_reply_begin(struct control_reply *r, struct json_t *out, struct control_list *list);
-/* The next piece of text, if [done, len) is empty. False: memory is out. */
+/* Makes the next piece of text, if [done, len) is empty. False: no memory. */
 bool control_reply_step(struct control_reply *r, const struct world *w);
 /* All of its text has been made. */
 static inline bool control_reply_whole(const struct control_reply *r)
 {
     return r->out == NULL;
 }
-/* There is no next piece before its list's wake(). */
+/* The next piece cannot be made before its list's wake(). */
 static inline bool control_reply_waits(const struct control_reply *r)
 {
     return r->list != NULL && r->list->waits;

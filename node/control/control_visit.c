@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operator's visits. A connection asks one line at a time and reads the answer; it is read on
- * when the answer is written, so that nothing queues. Answers are made in turns of the connections,
- * in short steps, for a tenth of the loop's time (os/paced.h). What can go wrong: a line that is
- * too long ends the connection; connections that say nothing: when there are too many, one of them
- * gives way to the new one.
+ * Connections to the control socket. A client sends one request line at a time and reads the
+ * answer; the next line is read after the answer was written, so that nothing queues. Answers are
+ * made in turns of the connections, in short steps, for a tenth of the loop's time (os/paced.h).
+ * What can go wrong: a line that is too long ends the connection; too many silent connections: one
+ * of them is displaced by a new one.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -45,7 +45,7 @@ struct visitor {
     size_t same;  /* connections of that process */
     bool judged;  /* with the first request: */
     bool admin;
-    char name[USERS_TEXT_MAX + 24]; /* who it is, for the log and for answers */
+    char name[USERS_TEXT_MAX + 24]; /* user and process, for the log and for answers */
     struct control_reply reply;
     bool asked; /* a whole line, once */
     size_t len; /* of line: what was read and not answered */
@@ -128,7 +128,7 @@ static void ask_node(struct visitor *v)
     control_reply_begin(&v->reply, answer, list);
 }
 
-/* One request, or the next piece of its answer. */
+/* Processes a request, or makes the next piece of its answer. */
 static bool do_turn(void *context, struct list *turn)
 {
     struct visitor *v = container_of(turn, struct visitor, turn);
@@ -213,8 +213,8 @@ static void count_same(const struct control *c)
     }
 }
 
-/* Of the process that has most connections: who never asked goes first, then who was silent for
- * longest. */
+/* Displaces a connection of the process that has most: one without a request first, then the one
+ * with the longest silence. */
 static void make_room(struct control *c)
 {
     struct visitor *least = NULL;

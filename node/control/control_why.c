@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One bundle, in sentences: where it is, why it waits there, what was tried, and what comes next;
- * from the agent's record, the router's answer and the state of its link. What can go wrong: a name
- * that is no bundle's; memory, which leaves sentences away.
+ * Explains one bundle in sentences: where it is, why it waits there, what was tried, and what comes
+ * next; from the agent's record, the router's answer and the state of its link. What can go wrong:
+ * an id without a bundle; memory, which omits sentences.
  */
 #include <inttypes.h>
 #include <jansson.h>

@@ -40,10 +40,10 @@ struct http_answer http_nothing(void);                              /* 404 */
 struct http_answer http_json(json_t *o);                 /* takes it; NULL: no memory, 503 */
 struct http_answer http_metrics(char *text, size_t len); /* the same */
 
-/* May a request with this Host header (NULL: it has none) be answered? A page of another site whose
- * name was made to lead here has that name in it (DNS rebinding). Good are localhost, the address
- * `at` that the connection came to, and `names`, with blanks or commas between, whatever the port.
- */
+/* May a request with this Host header (NULL: none) be answered? This prevents DNS rebinding: a page
+ * of another site whose name was made to resolve to this host has that name in the header. Accepted
+ * are localhost, the connection's local address `at`, and `names` (separated by blanks or commas),
+ * with any port. */
 bool http_host_ok(const char *host, const struct address *at, const char *names);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread asks at a time. What can go wrong: the desk is closed while it waits; an answer that
- * nobody took is freed. */
+/* One thread makes requests. What can go wrong: the desk is closed while the thread waits; an
+ * answer that was not taken is freed. */
 #include "node/http/http_desk.h"
 
 #include <assert.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the thread of the HTTP server and the program's loop. The thread asks for a text and
- * waits; the loop makes it from what it knows at the moment. Texts of one kind are made for a
- * fiftieth of the loop's time at most: a request that comes sooner gets the last one again
- * (base/pace.h).
+ * Passes requests from the HTTP server's thread to the program's loop. The thread requests a text
+ * and waits; the loop makes it from its present state. Texts of one kind take at most a fiftieth of
+ * the loop's time: an earlier request gets the last text again (base/pace.h).
  */
 #ifndef NODE_HTTP_DESK_H
 #define NODE_HTTP_DESK_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libmicrohttpd has no thread of its own: its descriptor and its timeout wake ours, which alone
- * knows connections and answers. The last text of each kind is kept for requests that come
- * too soon. What can go wrong: the address is in use; a client without the token, with the Host of
- * another place or with two, or one that asks for what there is not, is told so; clients that hold
- * connections open lose them (http_visits.h).
+ * libmicrohttpd has no thread of its own: its descriptor and its timeout wake this module's thread,
+ * the only one with connections and answers. The last text of each kind is kept for early requests.
+ * What can go wrong: the address is in use. A client without the token, with a wrong Host header or
+ * two of them, or with an unknown request gets an error. Clients that keep connections open lose
+ * them (http_visits.h).
  */
 #include "node/http/http_server.h"
 
@@ -61,7 +61,7 @@ static void drop_visits(struct http_server *h)
         (void)shutdown(v->fd, SHUT_RDWR);
 }
 
-/* ---- who may ask ---- */
+/* ---- permission ---- */
 
 static bool is_permitted(const struct http_server *h, struct MHD_Connection *c)
 {
@@ -91,12 +91,11 @@ static struct http_visit *visit_of(struct MHD_Connection *c)
 struct hosts {
     const char *first, *end; /* of the first one: its value, and the NUL behind it */
     size_t len;
-    bool bad; /* it goes on behind that NUL; or a name has a blank, which others may ignore */
+    bool bad; /* it continues after that NUL; or a name has a blank, which others may ignore */
 };
 
-/* The library ends keys and values in place, so that between the end of a value and what follows
- * in the head is nothing but the end of a line, overwritten or not. Values that are elsewhere are
- * left alone. */
+/* The library terminates keys and values in place. So between the end of a value and the next field
+ * there is only the end of a line, overwritten or not. Values at other places are ignored. */
 static void note_gap(struct hosts *hosts, const char *next)
 {
     const uintptr_t from = (uintptr_t)hosts->end, to = (uintptr_t)next;
@@ -189,7 +188,7 @@ static enum MHD_Result queue_answer(struct MHD_Connection *c, const struct http_
     return done;
 }
 
-/* A new text is kept in place of the last one. False: *refusal says why there is none. */
+/* Makes a new text in place of the last one. False: *refusal has the reason. */
 static bool renew_kept(struct http_server *h, enum http_kind kind, const char *link,
                        struct http_answer *refusal)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP server of a node or a provider, in a thread of its own with a low priority, so that a
- * flood of requests takes nothing from the program's loop. It asks the loop for texts
- * (http_desk.h).
+ * The HTTP server of a node or a provider, in a thread with a low priority, so that a flood of
+ * requests does not slow the program's loop. It requests texts from the loop (http_desk.h).
  */
 #ifndef NODE_HTTP_SERVER_H
 #define NODE_HTTP_SERVER_H

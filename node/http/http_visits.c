@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each change passes over the connections, of which there are some 64, twice. Nothing can go wrong.
- */
+/* Each change iterates twice over the connections, of which there are some 64. Nothing can go
+ * wrong. */
 #include "node/http/http_visits.h"
 
 #include <assert.h>
@@ -70,8 +70,8 @@ void http_visits_answered(struct http_visits *v, struct http_visit *c, tick now)
     step(v, c, now + HTTP_NEXT_REQUEST);
 }
 
-/* Of the address that holds most, the one whose last step was first: a client asks soon after it
- * connects. */
+/* Of the address with most connections, the one whose last step is the oldest: a client sends its
+ * request soon after it connects. */
 static struct http_visit *find_least(const struct http_visits *v, size_t *most)
 {
     struct http_visit *found = NULL;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connections of the node's HTTP server: which of them has to go, so that a new client is
- * answered whatever others hold open. A connection is given room at once; when there are too many,
- * of all or of one address, one goes of the address that holds most: that whose last step (it
- * came, it asked, its answer was read) was first. Each has a time by which it must have come to the
- * next step. No sockets here.
+ * The connections of the node's HTTP server, and which of them is closed so that a new client is
+ * always served. A new connection is accepted at once. If there are too many, in all or of one
+ * address, one of the address with most connections is closed: the one whose last step (connect,
+ * request, answer read) is the oldest. Each step has a timeout. This code uses no sockets.
  */
 #ifndef NODE_HTTP_VISITS_H
 #define NODE_HTTP_VISITS_H
@@ -25,7 +24,7 @@ struct http_visit {
     struct list node; /* in http_visits.all, in the order of their last step */
     uint8_t from[ADDRESS_PREFIX_MAX];
     size_t from_len;
-    size_t same; /* connections of its address that are not over, itself included */
+    size_t same; /* open connections of its address, itself included */
     int fd;
     tick due;
     bool over; /* http_visits_drop chose it: its socket is shut down, its end follows */
@@ -33,11 +32,11 @@ struct http_visit {
 
 struct http_visits {
     struct list all;
-    size_t len; /* those that are not over */
+    size_t len; /* open connections */
 };
 
 void http_visits_init(struct http_visits *v);
-/* A new connection, whose memory is the caller's until http_visits_sub. */
+/* Adds a connection, whose memory is the caller's until http_visits_sub. */
 void http_visits_add(struct http_visits *v, struct http_visit *c, int fd,
                      const struct address *from, tick now);
 void http_visits_sub(struct http_visits *v, struct http_visit *c);
@@ -45,8 +44,8 @@ void http_visits_sub(struct http_visits *v, struct http_visit *c);
 void http_visits_asked(struct http_visits *v, struct http_visit *c, tick now);
 void http_visits_answered(struct http_visits *v, struct http_visit *c, tick now);
 
-/* One that has to go now: there are too many, or its time is over. It is counted as gone; the
- * caller shuts its socket down and asks again. NULL: none. */
+/* Returns a connection to close: there are too many, or its timeout has passed. It no longer
+ * counts; the caller shuts its socket down and calls again. NULL: none. */
 struct http_visit *http_visits_drop(struct http_visits *v, tick now);
 
 #endif

@@ -6,7 +6,7 @@
 #include "node/http/http_answer.h"
 #include "node/node.h"
 
-/* An http_maker, whose context is the node. link: whose sessions, or NULL: of none. */
+/* An http_maker, whose context is the node. link: its sessions are included; NULL: none. */
 struct http_answer node_http_answer(void *node, enum http_kind kind, const char *link);
 struct http_answer node_http_page(void); /* has no figures, needs no loop */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program over HTTP: metrics for Prometheus, a status page and what it asks for. Only reads. */
+/* HTTP service of a program: metrics for Prometheus, a status page and its data. Read-only. */
 #ifndef NODE_UV_HTTP_H
 #define NODE_UV_HTTP_H
 
