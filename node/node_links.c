@@ -66,6 +66,8 @@ void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
         agent_sent(a, key, true, node_now(l->node));
     else if (outcome == CLA_DECLINED)
         agent_declined(a, key, cla_reason_text(reason), node_now(l->node));
+    else if (outcome == CLA_REFUSED)
+        agent_refused(a, key, cla_reason_text(reason), node_now(l->node));
     else
         agent_failed(a, key, cla_reason_text(reason), node_now(l->node));
     node_wake(l->node);

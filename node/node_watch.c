@@ -117,8 +117,8 @@ static void watch_failing(struct node_link *l, tick now)
         return;
     reasons_text(l, why, sizeof why);
     say(&l->node->say, LEVEL_WARNING,
-        "link %s: forwarding to %s failed %" PRIu64 " times; what failed is tried again (in all: "
-        "%s)",
+        "link %s: forwarding to %s failed %" PRIu64 " times; each is tried again after a pause, "
+        "retry_min to retry_max (in all: %s)",
         l->config->name, peer_text(l, peer), l->failed - w->failed, why);
     w->failed = l->failed;
 }

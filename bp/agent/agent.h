@@ -339,6 +339,9 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
 void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now);
 /* As agent_sent(!ok), with the reason for the log: static text, or NULL. */
 void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now);
+/* The same: the link's peer had the bundle, and may take it later. It goes again after a pause, in
+ * a new turn of its source: what is refused again and again has no more of the link than others. */
+void agent_refused(struct agent *a, uint64_t key, const char *reason, struct agent_now now);
 /* Instead of agent_sent: the link's peer will never take this bundle. The link is not used for it
  * any more (until a restart). It goes by another route of the router; when there is none, or
  * AGENT_DECLINES_MAX links declined it, it is deleted (END_DECLINED), with a report to who asked

@@ -129,16 +129,16 @@ void bands_add(struct agent *a, struct bands *b, struct band *to, struct record 
     assert(b->waiting > 0 && !is_empty(to));
 }
 
-void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r)
+void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r, bool pays)
 {
     assert(list_empty(&r->node) && r->band == NULL);
     if (r->rank == 0)
         r->rank = list_empty(&to->front) ? ++a->ranks : rank_at(list_first(&to->front));
     r->band = to;
     b->waiting++;
-    if (turns_older(a, &to->back, r)) {
+    if (pays || turns_older(a, &to->back, r)) {
         r->state = STATE_BACK;
-        turns_return(a, &to->back, r);
+        turns_return(a, &to->back, r, pays);
     } else {
         enter_front(to, r);
     }
@@ -154,7 +154,7 @@ void bands_move_up(struct agent *a, struct bands *b, struct record *r)
         turns_take_place(a, &own->back, r);
     else /* a rank: it may be gone before the bundle is */
         turns_take(a, &own->back, r);
-    if (r->rank == 0)
+    if (r->rank == 0 || r->pays)
         r->rank = ++a->ranks;
     enter_front(own, r);
 }
@@ -169,7 +169,7 @@ void bands_move_back(struct agent *a, struct bands *b, struct record *r)
     turns_leave(a, r);
     own->front_len--;
     r->state = STATE_BACK;
-    turns_return(a, &own->back, r);
+    turns_return(a, &own->back, r, false);
 }
 
 void bands_sub(struct agent *a, struct bands *b, struct record *r)

@@ -49,8 +49,10 @@ struct band *bands_behind(const struct bands *b, enum bundle_priority p, struct 
  * front. */
 void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back);
 /* Adds a bundle that had its turn and did not go, where it stood (record.rank): to the front, or to
- * the back when an older one of its source is there. One without a rank: at the head. */
-void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r);
+ * the back when an older one of its source is there. One without a rank: at the head. pays: it
+ * went, and was refused: it stands so among those of its source at the back, and takes another
+ * turn. */
+void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r, bool pays);
 /* Moves the bundle whose turn it is from the back to the front: to its end, or where it stood. */
 void bands_move_up(struct agent *a, struct bands *b, struct record *r);
 /* Moves the last bundle of the front to the back, among the first ones of its source. */

@@ -67,6 +67,7 @@ int link_action(struct agent *a, struct record *r, struct agent_action *out)
     /* The store has it; under pressure the memory goes to bundles whose turn is to come. */
     if (a->counters.memory_bytes > a->config.memory_bytes)
         record_release(a, r);
+    r->pays = false;
     emit_record(a, BUNDLE_SENT, r);
     *out = (struct agent_action){
         .kind = AGENT_SEND, .key = r->key, .link = (uint32_t)r->link, .bundle = b};
@@ -110,12 +111,14 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     record_end(a, r, END_FORWARDED);
 }
 
-void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
+static void note_failed(struct agent *a, uint64_t key, const char *reason, bool refused,
+                        struct agent_now now)
 {
     agent_begin(a, now);
     struct record *r = find_sent(a, key);
     if (r == NULL)
         return;
+    r->pays = refused;
     record_failed(r, reason);
     emit_reason(a, BUNDLE_FAILED, r, reason);
     ask_ended(a, r, ROUTER_FAILED);
@@ -126,6 +129,16 @@ void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agen
         queue_retry(a, r);
     else
         agent_proceed(a, r);
+}
+
+void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
+{
+    note_failed(a, key, reason, false, now);
+}
+
+void agent_refused(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
+{
+    note_failed(a, key, reason, true, now);
 }
 
 void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reason,

@@ -319,6 +319,7 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
 void queue_free_spent(struct agent *a); /* empty ranks that nobody walks any more */
 void queue_leave(struct agent *a, struct record *r);
 void queue_return(struct agent *a, struct record *r); /* where it stood in its queue */
+void queue_again(struct agent *a, struct record *r);  /* likewise among its source's; it pays */
 void queue_behind(struct agent *a, struct record *r); /* behind all of its source */
 void queue_resume(struct agent *a, struct queue *q);  /* all that pauses is resumed */
 void queue_pause(struct agent *a, struct record *r, tick until);

@@ -71,8 +71,10 @@ static void place_copy(struct agent *a, struct record *c, const struct agent_hea
     emit_record(a, BUNDLE_QUEUED, c);
     const struct ask_answer answer = {.link = link, .booking = booking};
     ask_placed(a, c, &answer);
-    if (again && link != TO_ENDPOINT)
+    if (again && link != TO_ENDPOINT) {
         queue_pause(a, c, tick_add(a->now.now, c->pause));
+        c->rank = 0;
+    }
 }
 
 /* Of a group: can this node take it for who joined here? */
@@ -161,8 +163,10 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
     queue_add(a, q, r, priority_of(a, r, h), h);
     emit_record(a, BUNDLE_QUEUED, r);
     ask_placed(a, r, answer);
-    if (r->again && r->link != TO_ENDPOINT)
+    if (r->again && r->link != TO_ENDPOINT) {
         queue_pause(a, r, tick_add(a->now.now, r->pause));
+        r->rank = 0; /* it had no turn for this */
+    }
     r->again = false;
 }
 
@@ -232,10 +236,22 @@ void agent_leave_link(struct agent *a, struct record *r)
     agent_place(a, r);
 }
 
+/* What the peer refused used the link: its next turn is as dear as the last one. What paused before
+ * its first turn has not had it. All else stands where it stood. */
+static void stand_again(struct agent *a, struct record *r)
+{
+    if (r->rank == 0 || (r->pays && r->tries > 1))
+        queue_behind(a, r);
+    else if (r->pays)
+        queue_again(a, r);
+    else
+        queue_return(a, r);
+}
+
 void agent_proceed(struct agent *a, struct record *r)
 {
     if (!place_again(a, r))
-        queue_return(a, r);
+        stand_again(a, r);
 }
 
 /* What fails again and again had its turn: it must not stand before all that came since. */
@@ -246,7 +262,7 @@ void agent_retry(struct agent *a, struct record *r)
     if (r->tries > 1)
         queue_behind(a, r);
     else
-        queue_return(a, r);
+        stand_again(a, r);
 }
 
 /* Who is asked about what waits for a link (kinds_due) misses those at the head of its queues. */
@@ -260,7 +276,7 @@ void agent_go_on(struct agent *a, struct record *r)
     if (r->link != TO_ENDPOINT && must_ask(a, r))
         agent_proceed(a, r);
     else
-        queue_return(a, r);
+        stand_again(a, r);
 }
 
 /* The last one first: what the heads of the queues have no room for goes behind them. Until all are

@@ -167,15 +167,17 @@ static void trim_front(struct agent *a, struct queue *q, struct band *b)
     rest_behind(a, last);
 }
 
-static void put_back(struct agent *a, struct record *r, bool behind)
+enum stand { STAND_RETURNED, STAND_AGAIN, STAND_BEHIND };
+
+static void put_back(struct agent *a, struct record *r, enum stand stand)
 {
     struct queue *q = r->queue;
     take_out(a, r);
     struct band *b = bands_get(&q->bands, r->priority, r->qos.ordinal);
-    if (behind)
+    if (stand == STAND_BEHIND)
         bands_add(a, &q->bands, b, r, true);
     else
-        bands_return(a, &q->bands, b, r);
+        bands_return(a, &q->bands, b, r, stand == STAND_AGAIN);
     room_enter(a, r);
     record_set_timer(a, r, r->expires);
     if (r->state == STATE_BACK)
@@ -188,12 +190,18 @@ static void put_back(struct agent *a, struct record *r, bool behind)
 
 void queue_return(struct agent *a, struct record *r)
 {
-    put_back(a, r, false);
+    put_back(a, r, STAND_RETURNED);
+}
+
+void queue_again(struct agent *a, struct record *r)
+{
+    put_back(a, r, STAND_AGAIN);
+    assert(r->state == STATE_BACK);
 }
 
 void queue_behind(struct agent *a, struct record *r)
 {
-    put_back(a, r, true);
+    put_back(a, r, STAND_BEHIND);
     assert(r->state == STATE_BACK);
 }
 

@@ -42,7 +42,8 @@ struct record {
     enum record_role role : 4;
     enum bundle_origin origin : 4; /* FROM_LINK, or FROM_APPLICATION: the node itself, too */
     enum agent_refusal answer_refusal : 8; /* REFUSE_NONE = CONFIRM */
-    uint32_t load_failures : 8;            /* LOAD_TRIES at most */
+    uint32_t load_failures : 7;            /* LOAD_TRIES at most */
+    uint32_t pays : 1;                     /* the peer refused it: its next turn counts, too */
     uint32_t mark_len;   /* of the id: what is remembered when it is gone; ENDED, 0: nothing */
     struct band *band;   /* FRONT, BACK */
     uint64_t key, token; /* token: of the answer; then the registration it was taken back from */

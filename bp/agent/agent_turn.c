@@ -183,12 +183,14 @@ static void enter_ring(struct turn *x, struct record *r)
     x->returned = r;
 }
 
-void turns_return(struct agent *a, struct turns *t, struct record *r)
+void turns_return(struct agent *a, struct turns *t, struct record *r, bool pays)
 {
     assert(r->turn == NULL && list_empty(&r->node) && r->rank > 0);
     struct turn *x = find_turn(a, t, r);
     enter_ring(x, r);
     count_in(t, x, r);
+    if (pays)
+        return;
     x->credit += cost_of(r);
     x->party->credit += cost_of(r);
 }

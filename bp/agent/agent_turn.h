@@ -42,9 +42,9 @@ struct turns {
 void turns_init(struct turns *t);
 /* The bundle is in no list; behind all others of its source. */
 void turns_add(struct agent *a, struct turns *t, struct record *r);
-/* The same for one that had its turn and did not go: it is not counted for that, and stands by its
- * rank among those of its source that are like that, before the others. */
-void turns_return(struct agent *a, struct turns *t, struct record *r);
+/* The same for one that had its turn and did not go: it is not counted for that (pays: it is), and
+ * stands by its rank among those of its source that are like that, before the others. */
+void turns_return(struct agent *a, struct turns *t, struct record *r, bool pays);
 /* Does one of the same source wait here that had its turn before this one? */
 bool turns_older(struct agent *a, struct turns *t, const struct record *r);
 void turns_sub(struct agent *a, struct turns *t, struct record *r);

@@ -235,8 +235,104 @@ its_turn:
 }
 END_TEST
 
+#define FLOOD 60
+
+/* Of a neighbour's and an application's bundles, the next ones that the link has, of so many: how
+ * many are the application's; the peer refuses the others. */
+static unsigned count_honest(struct binder *n, unsigned turns, uint64_t flood_keys)
+{
+    struct agent_action x;
+    unsigned honest = 0, sent = 0;
+    while (sent < turns && agent_poll(n->a, &x)) {
+        n->len = 0;
+        do_action(n, &x);
+        if (x.kind != AGENT_SEND)
+            continue;
+        sent++;
+        honest += x.key > flood_keys;
+        if (x.key > flood_keys)
+            agent_sent(n->a, x.key, true, n->now);
+        else
+            agent_refused(n->a, x.key, "the peer refused it", n->now);
+        agent_check(n->a);
+    }
+    ck_assert_uint_eq(sent, turns);
+    return honest;
+}
+
+static void send_here(struct binder *n, unsigned bundles)
+{
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.5", 500);
+    for (unsigned i = 0; i < bundles; i++)
+        ck_assert_int_eq(app_send(n, &q, "x"), REFUSE_NONE);
+}
+
+static void receive_flood(struct binder *n, uint64_t token)
+{
+    for (uint64_t i = 1; i <= FLOOD; i++) {
+        struct bundle b = peer_bundle("ipn:7.4", "ipn:3.6", i);
+        b.lifetime_ms = 600000;
+        ck_assert_int_eq(link_receive(n, 0, &b, token + i), REFUSE_NONE);
+        skip(n);
+    }
+}
+
+/* The peer refuses all of a neighbour's bundles, once. They come back after their pause, or all at
+ * once when the link comes up again: an application has its half of the link. */
+START_TEST(what_was_refused_takes_turns)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    agent_window(n.a, 1, WINDOW, n.now);
+    receive_flood(&n, 0);
+    agent_link(n.a, 1, true, n.now);
+    ck_assert_uint_eq(count_honest(&n, FLOOD, FLOOD), 0);
+    if (_i == 0) {
+        pass(&n, TICK_S);
+    } else {
+        agent_link(n.a, 1, false, n.now);
+        agent_link(n.a, 1, true, n.now);
+    }
+    send_here(&n, FLOOD);
+    ck_assert_uint_ge(count_honest(&n, FLOOD, FLOOD), FLOOD / 2 - 1);
+    binder_fini(&n);
+}
+END_TEST
+
+/* The same bundles come again after they went on: each pauses, and takes a turn as any other. */
+START_TEST(what_comes_again_takes_turns)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct agent_action x;
+    c.returns_max = FLOOD;
+    relay_init(&n, &c);
+    agent_window(n.a, 1, WINDOW, n.now);
+    receive_flood(&n, 0);
+    agent_link(n.a, 1, true, n.now);
+    for (unsigned i = 0; i < FLOOD; i += x.kind == AGENT_SEND) {
+        ck_assert(agent_poll(n.a, &x));
+        n.len = 0;
+        do_action(&n, &x);
+        if (x.kind == AGENT_SEND)
+            agent_sent(n.a, x.key, true, n.now);
+    }
+    receive_flood(&n, FLOOD);
+    ck_assert_uint_eq(agent_counters(n.a)->returned, FLOOD);
+    send_here(&n, 2 * FLOOD);
+    ck_assert_uint_eq(count_honest(&n, PLACES, 2 * (uint64_t)FLOOD), PLACES);
+    pass(&n, TICK_S);
+    ck_assert_uint_ge(count_honest(&n, FLOOD, 2 * (uint64_t)FLOOD), FLOOD / 2 - 1);
+    binder_fini(&n);
+}
+END_TEST
+
 SUITE(bp_agent_order, t)
 {
+    tcase_add_loop_test(t, what_was_refused_takes_turns, 0, 2);
+    tcase_add_test(t, what_comes_again_takes_turns);
+
     tcase_add_test(t, who_proves_itself_stays_in_order);
     tcase_add_loop_test(t, what_a_link_gives_back_stands_where_it_stood, 0, 3);
     tcase_add_loop_test(t, what_pauses_stands_where_it_stood, 0, 3);
