@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "bp/codec/security_key.h"
+#include "os/private_file.h"
 #include "os/secret_memory.h"
 #include "os/token_keys.h"
 
@@ -38,16 +39,6 @@ static int refuse_file(const struct reading *r, const char *name, const char *te
     return HELIO_EFORMAT;
 }
 
-/* NULL, or what would be right. */
-static const char *judge_access(const struct stat *st)
-{
-    if ((st->st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return "other users may read or write it; chmod go= it";
-    if (st->st_uid != geteuid() && st->st_uid != 0)
-        return "it is another user's; chown it to the node's user or root";
-    return NULL;
-}
-
 static const char *open_error(int error)
 {
     return error == ELOOP    ? "it is a link; put the file itself there"
@@ -65,7 +56,7 @@ static int open_file(const struct reading *r, const char *name, int *fd)
         return refuse_file(r, name, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return refuse_file(r, name, "it is no regular file; only key files belong here");
-    const char *wrong = judge_access(&st);
+    const char *wrong = private_file_judge(*fd, &st, geteuid());
     return wrong == NULL ? 0 : refuse_file(r, name, wrong);
 }
 
@@ -173,7 +164,7 @@ static int open_folder(struct reading *r)
                  errno == ENOENT ? "; make the folder (mkdir -m 0700)" : "");
         return HELIO_EIO;
     }
-    const char *wrong = judge_access(&st);
+    const char *wrong = private_file_judge(r->fd, &st, geteuid());
     if (wrong == NULL)
         return 0;
     snprintf(r->why, r->cap, "%s: %s", r->folder, wrong);

@@ -85,6 +85,7 @@ static const int sandbox_allowed[] = {
     SYS_fadvise64,
     SYS_flock,
     SYS_fstat,
+    SYS_fgetxattr, /* access control lists of keys */
     SYS_statx,
     SYS_statfs,
     SYS_fstatfs,

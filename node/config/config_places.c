@@ -3,6 +3,7 @@
  * What can go wrong: a directory that does not exist, which is most often a wrong character in its
  * name. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "node/config/config.h"
 #include "os/input_file.h"
 #include "os/place.h"
+#include "os/private_file.h"
 #include "os/users.h"
 
 static void check_place(enum place_kind kind, const char *key, uint32_t line, const char *path,
@@ -80,6 +82,16 @@ static void check_plan(const struct config *c, struct conf_errors *errors)
                    "plan: %s: cannot be read: %s; write the path of a contact plan", c->plan, why);
 }
 
+/* Of the folder of keys: may others read it? */
+static bool lets_others(const char *path, const struct stat *st)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool lets = !private_file_is(fd, st, geteuid());
+    if (fd >= 0)
+        close(fd);
+    return lets;
+}
+
 static void check_keys(const struct config *c, struct conf_errors *errors)
 {
     struct stat st;
@@ -97,9 +109,8 @@ static void check_keys(const struct config *c, struct conf_errors *errors)
     else if (!S_ISDIR(st.st_mode))
         conf_error(errors, c->lines.security_keys,
                    "security_keys: %s is no folder; write the one that has the key files", path);
-    else if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        conf_error(errors, c->lines.security_keys,
-                   "security_keys: %s: other users may read or write it; chmod go= it", path);
+    else if (lets_others(path, &st))
+        conf_error(errors, c->lines.security_keys, "security_keys: %s: " PRIVATE_FILE_OTHERS, path);
     else if (access(path, R_OK | X_OK) != 0)
         conf_error(errors, c->lines.security_keys,
                    "security_keys: %s: %s cannot read it: %s; the folder and its files must be the "

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import stat
+import struct
 import subprocess
 
 import aap2
@@ -34,6 +35,12 @@ def run_as(user, group, groups, function):
         text = f.read()
     os.waitpid(child, 0)
     return json.loads(text)
+
+
+def access_list(user, may):
+    """An access control list as the kernel has it: the owner and this user."""
+    entries = (1, may, 0xffffffff), (2, may, user), (4, 0, 0xffffffff), (16, may, 0xffffffff), (32, 0, 0xffffffff)
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
 
 
 class AccessTest(NodeCase):
@@ -342,6 +349,15 @@ class AccessTest(NodeCase):
         self.assertEqual(run_as(NOBODY, NOBODY, [], run)[0], "0")
         os.chmod(folder, 0o750)
         self.assertIn("other users may read or write it; chmod go= it", run_as(NOBODY, NOBODY, [], run)[1])
+        for path, mode, may in ((os.path.join(folder, "a"), 0o400, 4), (folder, 0o500, 5)):  # as systemd gives a credential to a user
+            os.chown(path, 0, 0)
+            os.chmod(path, mode)
+            os.setxattr(path, "system.posix_acl_access", access_list(NOBODY, may))
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), mode | may << 3)  # the list's mask
+        self.assertEqual(run_as(NOBODY, NOBODY, [], run), ["0", ""])
+        os.setxattr(os.path.join(folder, "a"), "system.posix_acl_access", access_list(READERS, 4))
+        code, text = run_as(READERS, READERS, [], run)  # the folder is NOBODY's
+        self.assertEqual((code, "other users may read or write it" in text), ("2", True), text)
 
     def test_roles(self):
         """Each change is an administrator's, and in the log with his name."""
