@@ -100,7 +100,8 @@ void assoc_bind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
     }
     struct isp1_peer *peer = isp1_peer(&l->csts->isp, b->initiator);
     if (peer == NULL) {
-        answer_bind(l, p->invoke_id, CSTS_BIND_ACCESS_DENIED, now);
+        if (!isp1_hides(&l->isp, p->credentials, now))
+            answer_bind(l, p->invoke_id, CSTS_BIND_ACCESS_DENIED, now);
         return;
     }
     l->isp.peer = peer->p;

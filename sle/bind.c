@@ -2,7 +2,9 @@
 /*
  * BIND and UNBIND, of either side. The happy path: the initiator is known and who it says it is,
  * there is such an instance for it, and nobody is bound to it. A refusal is a negative return, then
- * the end of the connection; wrong credentials have no answer at all (913.1-B-2 §3.1.2.2.2).
+ * the end of the connection; wrong credentials have no answer at all (913.1-B-2 §3.1.2.2.2). Where
+ * peers have to authenticate, an initiator that nobody knows is one with wrong credentials, in what
+ * it sees and in time: the connection does not tell who is known.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -99,7 +101,8 @@ void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     struct isp1_peer *peer = isp1_peer(&l->sle->isp, b->initiator);
     bool replayed = false;
     if (peer == NULL) {
-        answer_bind(l, SLE_BIND_ACCESS_DENIED, b->version, now);
+        if (!isp1_hides(&l->isp, pdu->credentials, now))
+            answer_bind(l, SLE_BIND_ACCESS_DENIED, b->version, now);
         return;
     }
     l->isp.peer = peer->p;

@@ -207,6 +207,10 @@ bool isp1_step(struct isp1_link *l, tick now);
  * *replayed: they are right, and not new. */
 bool isp1_authentic(struct isp1_link *l, struct slice credentials, bool binds, bool *replayed,
                     tick now);
+/* The initiator of a BIND is unknown. True: the link is closed as for wrong credentials, after the
+ * same work, so that the peer does not learn who is known. False: no peer has to authenticate, and
+ * the answer is "access denied". */
+bool isp1_hides(struct isp1_link *l, struct slice credentials, tick now);
 
 /* ---- isp1_out.c ---- */
 

@@ -197,3 +197,25 @@ bool isp1_authentic(struct isp1_link *l, struct slice credentials, bool binds, b
     *replayed = !note_credentials(l, &c, binds, now);
     return !*replayed;
 }
+
+static bool must_authenticate(const struct isp1 *s)
+{
+    list_for_each (it, &s->peers)
+        if (container_of(it, struct isp1_peer, node)->p.level != SLE_AUTH_NONE)
+            return true;
+    return false;
+}
+
+bool isp1_hides(struct isp1_link *l, struct slice credentials, tick now)
+{
+    struct sle_credentials c;
+    const struct sle_config *g = &l->isp->config;
+    if (!must_authenticate(l->isp))
+        return false;
+    if (sle_credentials_read(credentials, &c))
+        (void)sle_credentials_check(&c, &g->self, g->hash, g->hash_context, isp1_time(l->isp, now),
+                                    g->auth_delay);
+    isp1_count(l, ISP1_auth_failed, 1);
+    isp1_close(l, SLE_END_AUTH, now);
+    return true;
+}

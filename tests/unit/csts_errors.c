@@ -43,6 +43,27 @@ START_TEST(wrong_password)
 }
 END_TEST
 
+/* Where peers authenticate, an unknown initiator sees what one with a wrong password sees. */
+START_TEST(unknown_as_wrong)
+{
+    struct pair p = new_pair(SLE_AUTH_ALL);
+    csts_free(p.user.csts);
+    p.user.csts = new_engine("NOBODY", "STATION", SLE_AUTH_ALL);
+    connect_pair(&p, 1);
+    ck_assert_int_eq(p.provider.last.end, SLE_END_AUTH);
+    ck_assert_int_eq(p.user.last.end, SLE_END_CLOSED);
+    ck_assert_uint_eq(csts_counts(p.provider.csts)->auth_failed, 1);
+    free_pair(&p);
+    p = new_pair(SLE_AUTH_NONE);
+    csts_free(p.user.csts);
+    p.user.csts = new_engine("NOBODY", "STATION", SLE_AUTH_NONE);
+    connect_pair(&p, 1);
+    ck_assert_int_eq(p.user.last.end, SLE_END_REFUSED);
+    ck_assert_uint_eq(p.user.last.bind_diag, CSTS_BIND_ACCESS_DENIED);
+    free_pair(&p);
+}
+END_TEST
+
 START_TEST(replayed_bind)
 {
     struct pair p = new_pair(SLE_AUTH_ALL);
@@ -289,6 +310,7 @@ SUITE(csts_errors, t)
 {
     tcase_add_test(t, bind_refused);
     tcase_add_test(t, wrong_password);
+    tcase_add_test(t, unknown_as_wrong);
     tcase_add_test(t, replayed_bind);
     tcase_add_test(t, query_refused);
     tcase_add_test(t, start_refused);

@@ -408,6 +408,59 @@ START_TEST(wrong_credentials)
 }
 END_TEST
 
+/* What a peer sees of a refusal, and the work for it. */
+struct seen {
+    size_t out_len;
+    unsigned hashes;
+    uint64_t auth_failed, binds_refused;
+    enum sle_end end;
+    enum sle_stream stream;
+};
+
+static struct seen see_bind(const char *initiator, const char *password, int64_t seconds)
+{
+    struct sle_pdu p = bind_pdu();
+    uint8_t octets[SLE_CREDENTIALS_MAX];
+    probe_open(SLE_AUTH_ALL);
+    send_hex(CONTEXT);
+    snprintf(p.u.bind.initiator, sizeof p.u.bind.initiator, "%s", initiator);
+    if (password != NULL)
+        sign_pdu(&p, password, seconds, octets);
+    const unsigned before = pair_hashes;
+    send_pdu(&p);
+    const struct sle_counts *n = sle_counts(probe.sle);
+    const struct seen s = {.out_len = probe.out_len,
+                           .hashes = pair_hashes - before,
+                           .auth_failed = n->auth_failed,
+                           .binds_refused = n->binds_refused,
+                           .end = probe.over.end,
+                           .stream = sle_link_stream(probe.link)};
+    assert_end(NO_OCTET);
+    return s;
+}
+
+/* Where peers authenticate, nobody learns who is known: the answer is none, and the work the same,
+ * also of credentials that are none, or too old. */
+START_TEST(unknown_as_wrong)
+{
+    static const struct {
+        const char *password;
+        int64_t seconds;
+        unsigned hashes;
+    } cases[] = {{"WRONG", 0, 1}, {"PROVIDER", 0, 1}, {"WRONG", 400, 0}, {NULL, 0, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const struct seen known = see_bind("USER", cases[k].password, cases[k].seconds),
+                          unknown = see_bind("NOBODY", cases[k].password, cases[k].seconds);
+        ck_assert(known.out_len == 0 && unknown.out_len == 0);
+        ck_assert(known.end == SLE_END_AUTH && unknown.end == SLE_END_AUTH);
+        ck_assert(known.stream == unknown.stream);
+        ck_assert(known.hashes == cases[k].hashes && unknown.hashes == cases[k].hashes);
+        ck_assert(known.auth_failed == 1 && unknown.auth_failed == 1);
+        ck_assert(known.binds_refused == 0 && unknown.binds_refused == 0);
+    }
+}
+END_TEST
+
 START_TEST(wrong_credentials_later)
 {
     uint8_t octets[SLE_CREDENTIALS_MAX];
@@ -507,6 +560,7 @@ SUITE(sle_errors, t)
     tcase_add_test(t, urgent_octet);
     tcase_add_test(t, own_abort);
     tcase_add_test(t, wrong_credentials);
+    tcase_add_test(t, unknown_as_wrong);
     tcase_add_test(t, wrong_credentials_later);
     tcase_add_test(t, peer_closes_or_we_do);
     tcase_add_test(t, answers_that_nobody_reads);
