@@ -38,6 +38,15 @@ const char *cla_reason_text(enum cla_reason r)
     return texts[r];
 }
 
+const char *cla_tls_text(enum cla_tls_refusal r)
+{
+#define TLS_TEXT(name, text) [CLA_TLS_##name] = text,
+    static const char *const texts[CLA_TLS_COUNT] = {CLA_TLS_REFUSALS(TLS_TEXT)};
+#undef TLS_TEXT
+    assert((unsigned)r < CLA_TLS_COUNT);
+    return texts[r];
+}
+
 bool cla_outcome_is_good(enum cla_outcome o)
 {
     assert((unsigned)o < CLA_OUTCOME_COUNT);
@@ -178,6 +187,11 @@ int cla_cancel(struct cla *c, uint64_t key)
 bool cla_reaches(const struct cla *c, const struct eid *destination)
 {
     return c->ops->reaches != NULL && c->ops->reaches(c, destination);
+}
+
+bool cla_at_remote(const struct cla *c, const uint8_t *host)
+{
+    return c->ops->at_remote != NULL && c->ops->at_remote(c, host);
 }
 
 bool cla_charge(struct cla *c, tick took, tick fair, tick now)

@@ -73,11 +73,35 @@ enum cla_reason { CLA_REASONS(CLA_REASON_ENUM) CLA_REASON_COUNT };
 const char *cla_reason_text(enum cla_reason r); /* static */
 bool cla_outcome_is_good(enum cla_outcome o); /* the link needs to do nothing more for the bundle */
 
+/* Why TLS with a peer was refused, or its handshake did not come to its end. */
+#define CLA_TLS_REFUSALS(X)                                                                        \
+    X(CERTIFICATE, "certificate not valid")                                                        \
+    X(BY_PEER, "refused by the peer")                                                              \
+    X(HANDSHAKE, "handshake failed")                                                               \
+    X(TOO_MANY, "too many handshakes of one address")                                              \
+    X(PLAIN, "no TLS")                                                                             \
+    X(NO_NODE, "certificate names no node")                                                        \
+    X(OTHER_NODE, "certificate names another node")                                                \
+    X(OTHER_HOST, "certificate does not name the host")                                            \
+    X(OTHER_ADDRESS, "certificate does not name the address")
+#define CLA_TLS_ENUM(name, text) CLA_TLS_##name,
+enum cla_tls_refusal { CLA_TLS_REFUSALS(CLA_TLS_ENUM) CLA_TLS_COUNT };
+#undef CLA_TLS_ENUM
+const char *cla_tls_text(enum cla_tls_refusal r); /* static */
+
+/* What a link can transmit now: kept current by its adapter, read by its node. */
 /* Present limits of a link. The adapter updates them; the node reads them. */
 struct cla_limits {
     uint32_t window;     /* bundles in transmission at once, >= 1 */
     uint64_t bundle_max; /* longest bundle that ops->send takes, bytes; 0: any */
     uint64_t resend;     /* transmissions of a bundle again after CLA_LOST, in all */
+};
+
+/* What speaks for the name of an unconfigured peer. */
+struct cla_proof {
+    bool certificate;    /* a verified certificate names the node */
+    const uint8_t *host; /* that it connects from: ADDRESS_KEY_HOST bytes of address_key. NULL: not
+                            known */
 };
 
 /* The adapter's calls to its node. They are made in the node's thread. Unless noted, they are not
@@ -115,6 +139,10 @@ struct cla_events {
      * accepted. */
     bool (*peer)(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
                  struct cla_events *events);
+    /* May a peer without a configured link have this name? Asked for each of its sessions, before
+     * `peer`. If not: why, and what would be right. NULL: it may have any. */
+    bool (*named)(void *context, const struct eid *peer, const struct cla_proof *proof, char *why,
+                  size_t why_cap);
     /* A line for the operator's log; level 0 error, 1 warning, 2 information. NULL: not needed. */
     void (*say)(void *context, struct cla *c, int level, const char *text);
 };
@@ -220,7 +248,14 @@ struct cla_gauges {
     /* Why the latest refused segment or datagram of the peer was refused; static. NULL: none was
      * refused. */
     const char *refusal;
-    tick refused_at;          /* when that was */
+    tick refused_at; /* when that was */
+    /* It has certificates; without them the next fields are 0. Links of one local endpoint have
+     * equal tls_refused. */
+    bool tls;
+    uint64_t tls_refused[CLA_TLS_COUNT];
+    /* End of its own certificate, and of the trusted certificate that ends first: s since 1970 UTC;
+     * 0: there is none. */
+    int64_t tls_ends, tls_ca_ends;
     bool coded;               /* it has an erasure code; without one the next fields are 0 */
     uint64_t repairs_sent;    /* repair segments */
     uint64_t repaired;        /* segments of the peer that repair segments replaced */
@@ -373,6 +408,9 @@ struct cla_ops {
     /* Does the link lead to this endpoint, to the adapter's knowledge? NULL: it knows only the
      * configured peer. */
     bool (*reaches)(const struct cla *c, const struct eid *destination);
+    /* Is this the host of `remote`, as far as its address is known? host: as in cla_proof. NULL: no
+     * host is. */
+    bool (*at_remote)(const struct cla *c, const uint8_t *host);
 
     /* ---- bundles of the peer ---- */
     /* The node's answer to cla_events.received. The adapter signals a refusal, and the reason, to
@@ -458,6 +496,7 @@ int cla_set(struct cla *c, const void *config, void *files, char *why, size_t wh
 int cla_renew(struct cla *c, bool *changed, char *why, size_t why_cap);
 int cla_cancel(struct cla *c, uint64_t key);
 bool cla_reaches(const struct cla *c, const struct eid *destination);
+bool cla_at_remote(const struct cla *c, const uint8_t *host);
 bool cla_charge(struct cla *c, tick took, tick fair, tick now);
 void cla_submitted(struct cla *c, uint32_t token, bool ok);
 bool cla_delivered(struct cla *c, const struct cla_delivery *d);

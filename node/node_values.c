@@ -57,6 +57,8 @@ VALUE(received_bytes, true, s->link->received_bytes)
 VALUE(source_refused, true, s->g.source_refused)
 VALUE(auth_refused, true, s->g.auth_refused)
 VALUE(unknown_refused, true, s->g.unknown_refused)
+VALUE(tls_ends, s->g.tls_ends > 0, (uint64_t)s->g.tls_ends)
+VALUE(tls_ca_ends, s->g.tls_ca_ends > 0, (uint64_t)s->g.tls_ca_ends)
 VALUE(repairs, s->g.coded, s->g.repairs_sent)
 VALUE(repaired, s->g.coded, s->g.repaired)
 VALUE(unrepaired, s->g.coded, s->g.unrepaired)
@@ -127,6 +129,11 @@ const struct link_value link_values[] = {
      "segments of LTP engines that no link has as peer; all links at one local address have the "
      "same",
      1, ZERO_NOWHERE, get_unknown_refused},
+    {NULL, false, "link_certificate_expiry_timestamp_seconds", "gauge",
+     "end of this node's certificate, seconds since 1970 UTC", 1, ZERO_NOWHERE, get_tls_ends},
+    {NULL, false, "link_ca_expiry_timestamp_seconds", "gauge",
+     "end of the trusted certificate that ends first, seconds since 1970 UTC", 1, ZERO_NOWHERE,
+     get_tls_ca_ends},
     {NULL, false, "link_erasure_repair_segments_total", "counter", "repair segments sent", 1,
      ZERO_NOWHERE, get_repairs},
     {NULL, false, "link_erasure_repaired_segments_total", "counter",

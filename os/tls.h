@@ -37,7 +37,8 @@ struct tls_files {
 struct tls_own {
     int64_t not_before; /* begin and end of the certificate, s since 1970 UTC; 0: there is none */
     int64_t not_after;
-    uint32_t loads; /* how often the files were read with success */
+    int64_t ca_not_after; /* of the trusted certificates, the first end; 0: there are none */
+    uint32_t loads;       /* how often the files were read with success */
 };
 
 /* Returns 0, HELIO_ENOMEM, or HELIO_EINVAL with the faulty `file` (0 certificate, 1 key, 2 ca) and
@@ -153,6 +154,14 @@ enum tls_match tls_match_address(const struct stream *s, const struct address *a
 /* Why it ended, for the operator: "the peer refuses: …", "the peer's certificate: …"; "" without a
  * failure. Valid as long as the stream. */
 const char *tls_why(const struct stream *s);
+/* The same in classes, for counters. */
+enum tls_fault {
+    TLS_FAULT_NONE,
+    TLS_FAULT_CERTIFICATE, /* the peer's is not valid */
+    TLS_FAULT_BY_PEER,     /* the peer refuses */
+    TLS_FAULT_OTHER        /* no TLS, another version, no common cipher, the end of the stream */
+};
+enum tls_fault tls_fault(const struct stream *s);
 /* The lower stream ended without the peer's close_notify: the last data may be missing. */
 bool tls_cut(const struct stream *s);
 

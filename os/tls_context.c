@@ -161,11 +161,25 @@ static int64_t seconds_of(const ASN1_TIME *t)
     return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
+/* Of the trusted certificates, the first end. */
+static int64_t first_end(const SSL_CTX *x)
+{
+    const STACK_OF(X509_OBJECT) *all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(x));
+    int64_t first = 0;
+    for (int i = 0; i < sk_X509_OBJECT_num(all); i++) {
+        const X509 *one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, i));
+        const int64_t end = one == NULL ? 0 : seconds_of(X509_get0_notAfter(one));
+        first = end > 0 && (first == 0 || end < first) ? end : first;
+    }
+    return first;
+}
+
 static void see_times(const SSL_CTX *x, struct tls_own *out)
 {
     const X509 *own = SSL_CTX_get0_certificate(x);
     out->not_before = own == NULL ? 0 : seconds_of(X509_get0_notBefore(own));
     out->not_after = own == NULL ? 0 : seconds_of(X509_get0_notAfter(own));
+    out->ca_not_after = first_end(x);
 }
 
 int tls_reload(struct tls *t, unsigned *file, char *why)

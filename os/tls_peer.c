@@ -138,6 +138,16 @@ const char *tls_why(const struct stream *base)
     return stream_in(base)->why;
 }
 
+enum tls_fault tls_fault(const struct stream *base)
+{
+    const struct tls_stream *s = stream_in(base);
+    if (s->why[0] == '\0')
+        return TLS_FAULT_NONE;
+    if (s->alert >= 0)
+        return TLS_FAULT_BY_PEER;
+    return s->verify && s->unverified != NULL ? TLS_FAULT_CERTIFICATE : TLS_FAULT_OTHER;
+}
+
 bool tls_cut(const struct stream *base)
 {
     return stream_in(base)->cut;

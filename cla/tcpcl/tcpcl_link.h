@@ -59,6 +59,7 @@ struct tcpcl_endpoint {
     bool files_read;                      /* connections may not wait for files any more */
     uint32_t serial;                      /* of the last connection */
     struct tcpcl_counters unidentified_n; /* of these sessions */
+    uint64_t names_refused;               /* whose name is reserved (cla_events.named) */
     struct tcpcl_tls_counters tls_n;
     uint64_t ends[TCPCL_END_COUNT]; /* of the unidentified */
 };
@@ -225,11 +226,12 @@ void tcpcl_pace_end(struct tcpcl_conn *c, tick now);
 void tcpcl_pace_go_on(struct tcpcl_endpoint *h);
 
 /* tcpcl_claim.c. find_host: c->host; false: its stream has no address. note: what speaks for it,
- * once it has said who it is. place: it may have one among the link's sessions. up: it is
- * established. contest: it says the name while another host has a session: that is counted and
- * told, also of one that gets no place. left: it ends. tend: what is due; when it is next. sender:
- * the session by which the link's bundles go; NULL: there is none. claimed: there is a session that
- * none without a certificate displaces, or it is being made: no other one is needed.
+ * once it has said who it is. place: it may have one among the link's sessions, also of those by
+ * which this side connects. up: it is established. contest: it says the name while another host has
+ * a session: that is counted and told, also of one that gets no place. left: it ends. tend: what is
+ * due; when it is next. sender: the session by which the link's bundles go; NULL: there is none.
+ * claimed: there is a session that none without a certificate displaces, or it is being made: no
+ * other one is needed.
  */
 bool tcpcl_find_host(struct tcpcl_conn *c);
 void tcpcl_claim_note(const struct tcpcl_link *l, struct tcpcl_conn *c);

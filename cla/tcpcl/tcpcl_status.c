@@ -101,6 +101,7 @@ static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
     json_put_number(o, "unidentified_accepted", h->s.accepted);
     json_put_number(o, "unidentified_turned_away", h->s.displaced);
     json_put_number(o, "unknown_refused", h->s.unknown_refused);
+    json_put_number(o, "names_refused", h->names_refused);
     json_object_set_new(o, "unidentified_ends", list_ends(h->ends));
 }
 
@@ -137,6 +138,7 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
             see_answers(conn->session, out);
         }
     }
+    tcpcl_tls_gauges(l, out);
     out->answers_max = TCPCL_ANSWERS_MAX;
     out->unstored_max = l->config->held_bytes;
     out->sessions = l->conns_len;

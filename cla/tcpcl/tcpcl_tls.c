@@ -190,6 +190,7 @@ enum tcpcl_tls_start tcpcl_tls_begin(struct tcpcl_conn *c)
     int r = tls_stream(&secure, l->tls, c->endpoint->s.world, c->stream, &setup);
     if (r != 0) {
         c->endpoint->tls_n.failed++;
+        c->endpoint->tls_n.failed_by[CLA_TLS_HANDSHAKE]++;
         tcpcl_tls_say(l, 1, "no TLS: %s", helio_strerror(r));
         return TCPCL_TLS_NOT;
     }
@@ -212,11 +213,21 @@ const char *tcpcl_tls_why(const struct tcpcl_conn *c)
     return tls ? tls_why(c->stream) : helio_strerror(c->error);
 }
 
+static enum cla_tls_refusal find_fault(const struct tcpcl_conn *c)
+{
+    const enum tls_fault f =
+        helio_code(c->error) == HELIO_EFORMAT ? tls_fault(c->stream) : TLS_FAULT_OTHER;
+    return f == TLS_FAULT_CERTIFICATE ? CLA_TLS_CERTIFICATE
+           : f == TLS_FAULT_BY_PEER   ? CLA_TLS_BY_PEER
+                                      : CLA_TLS_HANDSHAKE;
+}
+
 void tcpcl_tls_failed(struct tcpcl_conn *c, int error)
 {
     assert(c->securing);
     c->error = error;
     c->endpoint->tls_n.failed++;
+    c->endpoint->tls_n.failed_by[find_fault(c)]++;
     char from[ADDRESS_TEXT_MAX];
     if (c->link != NULL) { /* this side connected */
         tcpcl_down(c->link, 1, "the TLS handshake with the peer at %s failed: %s",
@@ -321,6 +332,12 @@ bool tcpcl_tls_verified(const struct tcpcl_conn *c)
     return c->secure && c->trusted_by != TCPCL_BY_NONE && tls_peer(c->stream, &p) && p.verified;
 }
 
+bool tcpcl_tls_names(const struct tcpcl_conn *c, const struct eid *who)
+{
+    struct tls_peer p;
+    return tcpcl_tls_verified(c) && tls_peer(c->stream, &p) && match_node(&p, who) == TLS_SUCCESS;
+}
+
 /* ---- status ---- */
 
 static json_t *list_names(const struct tls_peer *p)
@@ -349,6 +366,38 @@ struct json_t *tcpcl_tls_show(const struct tcpcl_conn *c)
     return o;
 }
 
+void tcpcl_tls_gauges(const struct tcpcl_link *l, struct cla_gauges *out)
+{
+    static const enum cla_tls_refusal as[TCPCL_TRUST_COUNT] = {
+        [TCPCL_TRUST_PLAIN] = CLA_TLS_PLAIN,
+        [TCPCL_TRUST_UNVERIFIED] = CLA_TLS_CERTIFICATE,
+        [TCPCL_TRUST_NO_NODE] = CLA_TLS_NO_NODE,
+        [TCPCL_TRUST_OTHER_NODE] = CLA_TLS_OTHER_NODE,
+        [TCPCL_TRUST_OTHER_HOST] = CLA_TLS_OTHER_HOST,
+        [TCPCL_TRUST_OTHER_ADDRESS] = CLA_TLS_OTHER_ADDRESS};
+    const struct tcpcl_tls_counters *n = &l->endpoint->tls_n;
+    struct tls_own own;
+    if (l->tls == NULL)
+        return;
+    tls_own(l->tls, &own);
+    out->tls = true;
+    out->tls_ends = own.not_after;
+    out->tls_ca_ends = own.ca_not_after;
+    memcpy(out->tls_refused, n->failed_by, sizeof out->tls_refused);
+    out->tls_refused[CLA_TLS_TOO_MANY] += n->turned_away;
+    for (unsigned t = TCPCL_TRUST_GIVEN + 1; t < TCPCL_TRUST_COUNT; t++)
+        out->tls_refused[as[t]] += n->refused[t];
+}
+
+static json_t *list_failures(const struct tcpcl_tls_counters *n)
+{
+    json_t *o = json_object();
+    for (unsigned r = 0; r < CLA_TLS_COUNT; r++)
+        if (n->failed_by[r] > 0)
+            json_put_number(o, cla_tls_text((enum cla_tls_refusal)r), n->failed_by[r]);
+    return o;
+}
+
 void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l)
 {
     static const char *const modes[] = {"off", "optional", "required"};
@@ -358,6 +407,7 @@ void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l)
     json_put_number(o, "tls_sessions", n->sessions);
     json_put_number(o, "tls_plain", n->plain);
     json_put_number(o, "tls_failed", n->failed);
+    json_object_set_new(o, "tls_failed_by", list_failures(n));
     json_put_number(o, "tls_turned_away", n->turned_away);
     json_put_number(o, "tls_reloads", n->reloads);
     json_put_number(o, "tls_reloads_failed", n->reloads_failed);
@@ -371,4 +421,5 @@ void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l)
     tls_own(l->tls, &own);
     json_put_number(o, "tls_loads", own.loads);
     json_object_set_new(o, "tls_not_after", json_integer(own.not_after));
+    json_object_set_new(o, "tls_ca_not_after", json_integer(own.ca_not_after));
 }

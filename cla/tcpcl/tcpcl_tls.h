@@ -7,6 +7,7 @@
 #define CLA_TCPCL_TLS_H
 
 #include "bp/codec/eid.h"
+#include "cla/cla.h"
 #include "os/tls.h"
 
 #define TCPCL_SHAKES_MAX 8 /* handshakes at once of those who connect from one host */
@@ -40,6 +41,7 @@ struct tcpcl_tls_counters {
     uint64_t sessions;                   /* handshakes that came to their end */
     uint64_t plain;                      /* sessions without TLS where it was optional */
     uint64_t failed;                     /* handshakes that did not */
+    uint64_t failed_by[CLA_TLS_COUNT];   /* of them, by why: CERTIFICATE, BY_PEER, HANDSHAKE */
     uint64_t turned_away;                /* that were not begun: TCPCL_SHAKES_MAX */
     uint64_t refused[TCPCL_TRUST_COUNT]; /* peers, by why */
     uint64_t reloads, reloads_failed;
@@ -71,10 +73,12 @@ const char *tcpcl_tls_why(const struct tcpcl_conn *c);
  * not. */
 bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who);
 
-/* Of one that is trusted: by a verified certificate? */
+/* Of one that is trusted: by a verified certificate? names: and by one that names this node? */
 bool tcpcl_tls_verified(const struct tcpcl_conn *c);
+bool tcpcl_tls_names(const struct tcpcl_conn *c, const struct eid *who);
 
 struct json_t *tcpcl_tls_show(const struct tcpcl_conn *c); /* of its session; null: plain */
 void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l);
+void tcpcl_tls_gauges(const struct tcpcl_link *l, struct cla_gauges *out);
 
 #endif

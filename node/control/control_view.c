@@ -285,6 +285,7 @@ static bool is_state(const char *key)
                                         "transfers",
                                         "transfers_bytes",
                                         "tls_not_after",
+                                        "tls_ca_not_after",
                                         "unknown_in",
                                         "unknown_places",
                                         "peer_probes",

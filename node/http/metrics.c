@@ -133,6 +133,19 @@ static void put_failures(FILE *f, const struct sample *all, size_t len)
                         all[i].values.link->failures[r]);
 }
 
+/* All reasons, so that the first refusal is an increase. */
+static void put_tls(FILE *f, const struct sample *all, size_t len)
+{
+    put_family(f, "link_tls_refused_total", "counter",
+               "peers whose TLS was refused or failed, by reason; all links at one local address "
+               "have the same");
+    for (size_t i = 0; i < len; i++)
+        for (int r = 0; r < CLA_TLS_COUNT && all[i].values.g.tls; r++)
+            fprintf(f, "heliograph_link_tls_refused_total{%s,reason=\"%s\"} %" PRIu64 "\n",
+                    all[i].labels, cla_tls_text((enum cla_tls_refusal)r),
+                    all[i].values.g.tls_refused[r]);
+}
+
 static void put_states(FILE *f, const struct sample *all, size_t len)
 {
     put_family(f, "link_state", "gauge", "1 for the state that the link is in, 0 for the others");
@@ -163,6 +176,7 @@ static void put_links(FILE *f, const struct sample *all, size_t len)
     }
     put_states(f, all, len);
     put_failures(f, all, len);
+    put_tls(f, all, len);
 }
 
 char *metrics_text(struct node *n, size_t *len)

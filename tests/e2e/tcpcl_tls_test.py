@@ -306,6 +306,7 @@ class TcpclTlsTest(NodeCase):
             peer.message()
         wait_for(lambda: self.link(1)["tls_failed"] == 1)
         self.said(1, r"a connecting peer at 127\.0\.0\.1:\d+ failed: peer did not return a certificate")
+        self.assertEqual(sum(self.link(1)["tls_failed_by"].values()), 1)
 
     def test_python_says_another_name(self):
         port = self.listening()
@@ -327,6 +328,7 @@ class TcpclTlsTest(NodeCase):
         while s.recv(100):
             pass
         wait_for(lambda: self.link(1)["tls_failed"] == 1)
+        self.assertEqual(self.link(1)["tls_failed_by"], {"handshake failed": 1})
 
     def test_handshakes_of_one_host(self):
         """Eight at once: one more is closed, which is counted and told, with the address."""

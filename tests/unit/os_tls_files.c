@@ -90,6 +90,7 @@ START_TEST(loaded_again)
     ck_assert_int_eq(tls_new(&t, &f.files, &f.file, f.why), 0);
     tls_own(t, &own);
     ck_assert(own.loads == 1 && own.not_after == NOW + 365 * DAY);
+    ck_assert_int_gt(own.ca_not_after, NOW);
     ck_assert(!tls_changed(t));
     write_cert(&f.folder, "own.pem", f.other.cert);
     ck_assert(tls_changed(t));
