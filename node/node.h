@@ -85,6 +85,8 @@ struct node_link {
     bool gives_back;               /* that is asked for, in steps: */
     struct plan_router_walk back;
     bool over;               /* it came in, and is down: to be removed */
+    bool unconfigured;       /* it came in over another link; also when that one is removed */
+    bool proven;             /* likewise, and its name is reserved (node_names.h) */
     struct link_meter meter; /* node_meter.h */
     struct link_watch watch;
 };

@@ -15,6 +15,7 @@
 #include "node/node.h"
 #include "node/node_hold.h"
 #include "node/node_meter.h"
+#include "node/node_names.h"
 #include "node/node_self.h"
 #include "node/node_state.h"
 #include "node/plan/node_plan.h"
@@ -148,6 +149,13 @@ static void on_say(void *context, struct cla *c, int level, const char *text)
 static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
                     struct cla_events *events);
 
+static bool on_named(void *context, const struct eid *peer, const struct cla_proof *proof,
+                     char *why, size_t why_cap)
+{
+    const struct node_link *l = context;
+    return node_names_allow(l->node, peer, proof, why, why_cap);
+}
+
 static struct cla_events events_of(struct node_link *l)
 {
     return (struct cla_events){.context = l,
@@ -160,6 +168,7 @@ static struct cla_events events_of(struct node_link *l)
                                .heard = on_heard,
                                .limits = on_limits,
                                .peer = l->config->peers > 0 ? on_peer : NULL,
+                               .named = on_named,
                                .say = on_say};
 }
 
@@ -348,15 +357,8 @@ static int open_link(struct node_link *l, char *why, size_t cap)
 /* The neighbour's endpoints, unless a route of the file is as specific. */
 static int add_peer_route(struct node_link *l)
 {
-    const struct eid *peer = &l->config->peer;
-    char text[EID_TEXT_MAX + 8];
     struct eid_pattern p;
-    size_t len = eid_text(peer, text);
-    if (peer->scheme == EID_IPN)
-        len--; /* the service number, 0 */
-    text[len] = '*';
-    text[len + 1] = '\0';
-    if (eid_pattern_parse(text, &p) < 0)
+    if (node_names_pattern(&l->config->peer, &p) < 0)
         return HELIO_EINVAL;
     return agent_route_add(l->node->agent, &p, l->index);
 }
@@ -431,6 +433,7 @@ int node_link_add(struct node *n, struct config_link *own, char *why, size_t why
         say(&n->say, LEVEL_INFO, "link %s was added", own->name);
     else
         node_link_remove(l);
+    node_names_changed(n);
     return err;
 }
 
@@ -518,6 +521,8 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     }
     l->own = own;
     l->host = host;
+    l->unconfigured = true;
+    l->proven = node_names_holder(n, peer) != NULL;
     l->cla = fresh;
     l->window = fresh->limits.window;
     n->open_links++;

@@ -20,6 +20,7 @@
 #include "node/config/config_tables.h"
 #include "node/node_change.h"
 #include "node/node_log.h"
+#include "node/node_names.h"
 #include "node/node_permit.h"
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"
@@ -364,6 +365,7 @@ static void apply_changes(struct reload *r)
     r->n->file = r->now; /* links that are added take its routes */
     reload_links(r);
     change_routes(r, r->now, r->was, true);
+    node_names_changed(r->n);
     reload_plan(r);
     agent_expire(r->n->agent, node_now(r->n));
     node_wake(r->n);

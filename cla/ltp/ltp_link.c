@@ -247,6 +247,12 @@ static int ltp_renew(struct cla *c, bool *changed, char *why, size_t why_cap)
     return ltp_endpoint_renew(l->endpoint, l, changed, why, why_cap);
 }
 
+static bool ltp_at_remote(const struct cla *c, const uint8_t *host)
+{
+    const struct link *l = container_of((struct cla *)(uintptr_t)c, struct link, cla);
+    return remote_name_has_key(&l->remote, host);
+}
+
 static void ltp_set_link(struct cla *c, bool up)
 {
     struct link *l = link_of(c);
@@ -285,6 +291,7 @@ const struct cla_ops ltp_link_ops = {
     .check_self = link_check,
     .status = link_status,
     .gauges = link_gauges,
+    .at_remote = ltp_at_remote,
     .set_link = ltp_set_link,
     .contact = link_contact,
     .close = ltp_close,

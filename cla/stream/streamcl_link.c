@@ -228,6 +228,13 @@ static void set_connections(struct streamcl_link *l)
     stream_endpoint_kick(&l->endpoint->s);
 }
 
+static bool streamcl_at_remote(const struct cla *c, const uint8_t *host)
+{
+    const struct streamcl_link *l =
+        container_of((struct cla *)(uintptr_t)c, struct streamcl_link, cla);
+    return remote_name_has_key(&l->remote, host);
+}
+
 static void streamcl_set_link(struct cla *c, bool up)
 {
     link_of(c)->allowed = up;
@@ -273,8 +280,8 @@ static void streamcl_check_self(const struct cla *c);
         .send = streamcl_send, .cancel = streamcl_cancel, .live = live, .set = streamcl_set,       \
         .confirm = streamcl_confirm, .pause = streamcl_pause, .charge = streamcl_charge,           \
         .check_self = streamcl_check_self, .status = streamcl_status, .last_copy = true,           \
-        .gauges = streamcl_gauges, .set_link = streamcl_set_link, .contact = streamcl_contact,     \
-        .close = streamcl_close,                                                                   \
+        .gauges = streamcl_gauges, .at_remote = streamcl_at_remote, .set_link = streamcl_set_link, \
+        .contact = streamcl_contact, .close = streamcl_close,                                      \
     }
 
 const struct cla_ops streamcl_stcp_ops = STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open);

@@ -242,13 +242,15 @@ static bool is_ending(const struct tcpcl_conn *c)
     return tcpcl_state(c->session) >= TCPCL_IN_ENDING;
 }
 
-/* Sessions that end count as well, except those that are over at the end of this round. */
-static size_t count_places(const struct tcpcl_link *l, bool with_ending)
+/* Places that others than `fresh` have. Sessions that end count as well, except those that are over
+ * at the end of this round. */
+static size_t count_places(const struct tcpcl_link *l, const struct tcpcl_conn *fresh,
+                           bool with_ending)
 {
     size_t n = 0;
     list_for_each (it, &l->conns) {
         const struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
-        n += !c->cut && (with_ending || !is_ending(c));
+        n += c != fresh && !c->cut && (with_ending || !is_ending(c));
     }
     assert(n <= l->conns_len);
     return n;
@@ -276,8 +278,8 @@ static struct tcpcl_conn *find_weaker(const struct tcpcl_link *l, const struct t
  * are more, one is over at once. */
 bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
 {
-    const size_t max = l->config->sessions, all = count_places(l, true);
-    const bool full = count_places(l, false) >= max;
+    const size_t max = l->config->sessions, all = count_places(l, fresh, true);
+    const bool full = count_places(l, fresh, false) >= max;
     struct tcpcl_conn *const out = find_weaker(l, fresh, false);
     struct tcpcl_conn *const ending = find_weaker(l, fresh, true);
     if (all < max)

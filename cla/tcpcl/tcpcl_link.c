@@ -414,6 +414,12 @@ static void set_wanted(struct tcpcl_link *l, bool up)
     stream_endpoint_kick(&l->endpoint->s);
 }
 
+static bool tcpcl_at_remote(const struct cla *c, const uint8_t *host)
+{
+    const struct tcpcl_link *l = container_of((struct cla *)(uintptr_t)c, struct tcpcl_link, cla);
+    return remote_name_has_key(&l->remote, host);
+}
+
 static void tcpcl_set_link(struct cla *cla, bool up)
 {
     struct tcpcl_link *l = link_of(cla);
@@ -466,6 +472,7 @@ const struct cla_ops tcpcl_ops = {
     .check_self = tcpcl_check_self,
     .status = tcpcl_status,
     .gauges = tcpcl_gauges,
+    .at_remote = tcpcl_at_remote,
     .set_link = tcpcl_set_link,
     .contact = tcpcl_contact,
     .close = tcpcl_close_link,

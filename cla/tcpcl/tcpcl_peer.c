@@ -2,13 +2,16 @@
 /*
  * Whose a session is, by the Node ID of the peer's SESS_INIT: of the link that connected, when the
  * peer is the one it names; of the link that names who came; else of a fresh link, when one of the
- * local address lets in whom no link names (`peers`). What can go wrong: it is nobody's, it is this
- * node itself, a link has its sessions; memory. Each is counted, and ends the session.
+ * local address accepts unconfigured peers (`peers`), and the node lets it have the name. What can
+ * go wrong: it is nobody's, it is this node itself, the name is reserved, a link has its sessions;
+ * memory. Each is counted, and ends the session.
  */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "cla/tcpcl/tcpcl_link.h"
+
+#define NAME_WHY_MAX 512 /* bytes of why a name is refused, with its zero */
 
 static tick time_of(const struct tcpcl_conn *c)
 {
@@ -43,6 +46,10 @@ static void admit_called(struct tcpcl_conn *c)
     }
     if (expected) {
         tcpcl_claim_note(l, c);
+        if (!tcpcl_claim_place(l, c)) {
+            refuse_peer(c, TCPCL_TERM_BUSY);
+            return;
+        }
         tcpcl_time_recall(c);
         tcpcl_pause(c->session, l->paused);
         tcpcl_admit(c->session, NULL, time_of(c));
@@ -150,6 +157,32 @@ static void say_unknown(struct tcpcl_conn *c, const struct eid *who)
                   id, n);
 }
 
+static void say_reserved(struct tcpcl_conn *c, const char *why)
+{
+    struct address at;
+    char from[ADDRESS_TEXT_MAX] = "a UNIX socket";
+    if (stream_peer(c->stream, &at))
+        address_write(&at, from);
+    tcpcl_say(tcpcl_first_link(c->endpoint), 1,
+              "the unconfigured peer at %s says that it is \"%s\" and is refused (%llu so far): %s",
+              from, tcpcl_peer(c->session)->node_id, (unsigned long long)c->endpoint->names_refused,
+              why);
+}
+
+/* May it have this name, which no configured link of this local address has? */
+static bool may_name(struct tcpcl_conn *c, const struct eid *who)
+{
+    const struct cla_events *e = &tcpcl_first_link(c->endpoint)->env.events;
+    char why[NAME_WHY_MAX] = "";
+    struct cla_proof proof = {.certificate = tcpcl_tls_names(c, who)};
+    proof.host = tcpcl_find_host(c) ? c->host : NULL;
+    if (e->named == NULL || e->named(e->context, who, &proof, why, sizeof why))
+        return true;
+    c->endpoint->names_refused++;
+    say_reserved(c, why);
+    return false;
+}
+
 static void refuse_unknown(struct tcpcl_conn *c, const struct eid *who)
 {
     c->endpoint->s.unknown_refused++;
@@ -195,6 +228,10 @@ static void admit_unidentified(struct tcpcl_conn *c)
         l = find_link(c->endpoint, &who);
         struct tcpcl_link *rules = rules_for(c->endpoint, l);
         if (rules != NULL && !tcpcl_tls_trusts(c, rules, &who)) {
+            refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
+            return;
+        }
+        if ((l == NULL ? accepts_peers(c->endpoint) : l->unconfigured) && !may_name(c, &who)) {
             refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
             return;
         }

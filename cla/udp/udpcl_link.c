@@ -151,6 +151,12 @@ static void udpcl_confirm(struct cla *c, uint64_t token, enum cla_verdict verdic
     link_of(c)->n.bundles_refused += verdict != CLA_ACCEPTED;
 }
 
+static bool udpcl_at_remote(const struct cla *c, const uint8_t *host)
+{
+    const struct udpcl_link *l = container_of((struct cla *)(uintptr_t)c, struct udpcl_link, cla);
+    return remote_name_has_key(&l->remote, host);
+}
+
 static void udpcl_set_link(struct cla *c, bool up)
 {
     struct udpcl_link *l = link_of(c);
@@ -194,6 +200,7 @@ const struct cla_ops udpcl_ops = {
     .check_self = udpcl_check_self,
     .status = udpcl_status,
     .gauges = udpcl_gauges,
+    .at_remote = udpcl_at_remote,
     .set_link = udpcl_set_link,
     .contact = udpcl_contact,
     .close = udpcl_close,

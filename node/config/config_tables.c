@@ -405,7 +405,8 @@ const struct conf_option config_link_options[] = {
      .initial = "0",
      .max = 65536,
      .help = "neighbours that may come in over this link by themselves, at once, where the adapter "
-             "has them say who they are; each becomes a link of its own"},
+             "has them say who they are; each becomes a link of its own; the name of a configured "
+             "peer needs evidence"},
     {.key = "queues",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct config_link, queues),

@@ -88,21 +88,25 @@ static void expect_to(struct pair *p, struct caller *c, struct caller * not )
     ck_assert(not == NULL || not ->segments == 0);
 }
 
-static uint64_t contested(const struct side *s)
+static uint64_t shown(const struct side *s, const char *key)
 {
     json_t *o = json_object();
     s->cla->ops->status(s->cla, o);
-    const uint64_t n = (uint64_t)json_integer_value(json_object_get(o, "contested"));
+    const uint64_t n = (uint64_t)json_integer_value(json_object_get(o, key));
     json_decref(o);
     return n;
+}
+
+static uint64_t contested(const struct side *s)
+{
+    return shown(s, "contested");
 }
 
 static struct address hosts[OWNERS];
 
 /* b listens; `remote`: of its link, or NULL. */
-static struct pair *listening(const char *remote)
+static void open_listening(struct pair *p, const char *remote)
 {
-    struct pair *p = pair_new();
     for (unsigned i = 0; i < OWNERS; i++) {
         char text[32];
         snprintf(text, sizeof text, "10.0.1.%u:5000", i);
@@ -115,6 +119,12 @@ static struct pair *listening(const char *remote)
         ck_assert_int_eq(address_parse(remote, &p->b.config.remote.address), 0);
     ck_assert_int_eq(side_open(p, &p->b), 0);
     pair_pass(p, TICK_S);
+}
+
+static struct pair *listening(const char *remote)
+{
+    struct pair *p = pair_new();
+    open_listening(p, remote);
     return p;
 }
 
@@ -302,6 +312,30 @@ START_TEST(many_better_ones)
 }
 END_TEST
 
+/* b connects to its remote, while others have all places by the name alone. */
+START_TEST(a_place_for_one_that_connects)
+{
+    struct pair *p = pair_new();
+    struct caller callers[4];
+    p->b.config.sessions = 4;
+    open_listening(p, "10.0.0.1:4556");
+    p->a.config.remote = (struct host_address){.port = 0};
+    call_all(p, callers, 4, OWNER_TWO);
+    ck_assert_uint_eq(count_sessions(&p->b, "up"), 4);
+    ck_assert_int_eq(address_parse("10.0.0.1:4556", &p->a.config.local), 0);
+    p->a.config.tls = TCPCL_TLS_OFF;
+    ck_assert_int_eq(side_open(p, &p->a), 0);
+    pair_pass(p, 5 * TICK_S); /* until b's next attempt, shorter than `ending` */
+    ck_assert(p->a.up);
+    ck_assert_uint_eq(count_sessions(&p->b, "up"), 4);
+    ck_assert_uint_eq(count_sessions(&p->b, "ending"), 1);
+    ck_assert_int_eq(side_send(&p->b, 1, 100), CLA_REASON_NONE);
+    pair_pass(p, 10 * TICK_MS);
+    ck_assert_uint_eq(p->a.received, 1);
+    finish_all(p, callers, 4);
+}
+END_TEST
+
 /* A transfer begins and does not finish; then SESS_TERM. */
 static void begin_ending(struct pair *p, struct caller *callers, size_t n)
 {
@@ -406,6 +440,53 @@ START_TEST(why_a_peer_is_refused)
 }
 END_TEST
 
+/* 10.0.1.1 only. */
+static bool named_by_host(void *context, const struct eid *peer, const struct cla_proof *proof,
+                          char *why, size_t why_cap)
+{
+    uint8_t key[ADDRESS_KEY_MAX];
+    (void)context;
+    MUST(peer->node == 1 && !proof->certificate && proof->host != NULL);
+    MUST(address_key(&hosts[OWNER_ONE], key).len >= ADDRESS_KEY_HOST);
+    if (memcmp(proof->host, key, ADDRESS_KEY_HOST) == 0)
+        return true;
+    snprintf(why, why_cap, "it is of another link");
+    return false;
+}
+
+/* The node says who may have a name, for each session: also for a further one of a peer that has
+ * it. */
+START_TEST(a_reserved_name)
+{
+    struct pair *p = pair_new();
+    struct caller one, thief;
+    p->b.peer = eid_ipn(0, 9, 0);
+    p->b.let_in = true;
+    p->b.named = named_by_host;
+    open_listening(p, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        call(p, &thief, OWNER_TWO);
+        ck_assert(p->b.unconfigured == NULL);
+        pair_pass(p, 11 * TICK_S); /* the session's end, and the next line */
+        ck_assert(thief.ended);
+        hang_up(p, &thief);
+        ck_assert_uint_eq(shown(&p->b, "names_refused"), i + 1);
+    }
+    ck_assert_ptr_nonnull(strstr(p->b.told, "10.0.1.2:5000 says that it is \"ipn:1.0\" and is "
+                                            "refused (3 so far): it is of another link"));
+    call(p, &one, OWNER_ONE);
+    ck_assert(p->b.unconfigured != NULL && p->unconfigured.up);
+    call(p, &thief, OWNER_TWO);
+    pair_pass(p, 11 * TICK_S);
+    ck_assert(thief.ended && p->unconfigured.up);
+    ck_assert_uint_eq(shown(&p->b, "names_refused"), 4);
+    ck_assert_int_eq(side_send(&p->unconfigured, 1, 100), CLA_REASON_NONE);
+    pair_pass(p, 10 * TICK_MS);
+    ck_assert_uint_ge(one.segments, 100);
+    finish(p, &one, &thief);
+}
+END_TEST
+
 START_TEST(listening_without_tls)
 {
     static const struct {
@@ -446,9 +527,11 @@ SUITE(cla_tcpcl_claim, t)
     tcase_add_test(t, remote_wins);
     tcase_add_test(t, a_place_for_the_better_one);
     tcase_add_test(t, many_better_ones);
+    tcase_add_test(t, a_place_for_one_that_connects);
     tcase_add_test(t, places_of_those_that_end);
     tcase_add_test(t, a_dead_session_is_found);
     tcase_add_test(t, a_host_that_stays_away);
     tcase_add_test(t, why_a_peer_is_refused);
+    tcase_add_test(t, a_reserved_name);
     tcase_add_test(t, listening_without_tls);
 }

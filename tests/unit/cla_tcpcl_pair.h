@@ -36,6 +36,8 @@ struct side {
     void (*received_by)(void *context, struct cla *c, struct buf *bundle, uint64_t token);
     bool hold; /* confirmations wait */
     bool up, closing, closed, let_in;
+    bool (*named)(void *context, const struct eid *peer, const struct cla_proof *proof, char *why,
+                  size_t why_cap);
     struct side *unconfigured; /* who came in; NULL: nobody */
     struct pair *pair;
     void *shared;
@@ -127,6 +129,7 @@ static inline struct cla_events side_events(struct side *s)
                                .link = side_link,
                                .limits = side_limits,
                                .peer = s->let_in ? side_peer : NULL,
+                               .named = s->named,
                                .say = side_say};
 }
 
@@ -138,8 +141,8 @@ static inline bool side_peer(void *context, struct cla *c, struct cla *fresh,
     if (s->unconfigured != NULL)
         return false;
     s->unconfigured = &s->pair->unconfigured;
-    *s->unconfigured =
-        (struct side){.cla = fresh, .peer = *peer, .pair = s->pair, .memory = UINT64_MAX};
+    *s->unconfigured = (struct side){
+        .cla = fresh, .peer = *peer, .pair = s->pair, .memory = UINT64_MAX, .named = s->named};
     *events = side_events(s->unconfigured);
     return true;
 }

@@ -248,6 +248,100 @@ START_TEST(neighbours_come_in)
 }
 END_TEST
 
+static int add(struct bench *b, const char *name, const char *text, char *why, size_t why_cap)
+{
+    struct conf_errors errors;
+    conf_errors_init(&errors, name);
+    struct config_link *own =
+        config_link_parse(name, text, strlen(text), &b->config.node, memory_at, &errors);
+    ck_assert_msg(own != NULL, "%s", errors.text[0]);
+    int r = node_link_add(&b->n, own, why, why_cap);
+    turn(b);
+    return r;
+}
+
+static void host_key(const char *text, uint8_t host[ADDRESS_KEY_HOST])
+{
+    struct address a;
+    uint8_t key[ADDRESS_KEY_MAX];
+    ck_assert_int_eq(address_parse(text, &a), 0);
+    ck_assert_uint_ge(address_key(&a, key).len, ADDRESS_KEY_HOST);
+    memcpy(host, key, ADDRESS_KEY_HOST);
+}
+
+/* Would an unconfigured peer over `host` have this name? from: its address, or NULL. */
+static bool may_have(struct memory *host, const char *name, const char *from, bool certificate,
+                     const char *hint)
+{
+    uint8_t key[ADDRESS_KEY_HOST];
+    char why[512] = "";
+    struct eid peer;
+    const struct cla_events *e = &host->env.events;
+    ck_assert_int_eq(eid_parse(name, &peer), 0);
+    if (from != NULL)
+        host_key(from, key);
+    const struct cla_proof proof = {.certificate = certificate, .host = from == NULL ? NULL : key};
+    const bool may = e->named(e->context, &peer, &proof, why, sizeof why);
+    ck_assert_msg(hint == NULL || strstr(why, hint) != NULL, "%s", why);
+    ck_assert(may == (why[0] == '\0'));
+    return may;
+}
+
+/* The neighbour of link a is silent. Nobody else gets its name without evidence, nor that of a node
+ * to which a route of the file leads. */
+START_TEST(names_of_configured_peers)
+{
+    struct bench *b = start("  - {name: a, adapter: memory, peer: ipn:2.0}\n"
+                            "  - {name: b, adapter: memory, peer: ipn:3.0, peers: 4}\n"
+                            "routes:\n"
+                            "  - {to: \"ipn:5.*|dtn://five/*\", via: a}\n"
+                            "  - {to: \"ipn:6.1\", via: a}\n"
+                            "  - {to: \"ipn:[7-9].*|dtn:**\", via: a}\n"
+                            "  - {to: \"*\", via: a}\n");
+    struct memory *a = link_of(b, "a"), *host = link_of(b, "b");
+    host_key("192.0.2.7:1113", a->remote);
+    ck_assert(!may_have(host, "ipn:2.0", "192.0.2.8:4444", false,
+                        "that is the peer of link a (memory). It may connect with a certificate"));
+    ck_assert(!may_have(host, "ipn:2.0", NULL, false, "peer: ipn:2.0)"));
+    ck_assert(may_have(host, "ipn:2.0", "192.0.2.7:4444", false, NULL));
+    ck_assert(may_have(host, "ipn:2.0", "192.0.2.8:4444", true, NULL));
+    static const char *const routed[] = {"ipn:5.0", "dtn://five/", "ipn:6.0"};
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(!may_have(host, routed[i], "192.0.2.8:1", false, "a route of the file leads"));
+        ck_assert(may_have(host, routed[i], "192.0.2.7:1", false, NULL));
+        ck_assert(may_have(host, routed[i], NULL, true, NULL));
+    }
+    static const char *const free_names[] = {"ipn:7.0", "ipn:55.0", "dtn://fiver/", "dtn://six/"};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(may_have(host, free_names[i], NULL, false, NULL));
+    stop(b);
+}
+END_TEST
+
+/* A link is added whose peer is here already under its own word only: it leaves. */
+START_TEST(names_of_links_that_are_added)
+{
+    struct bench *b = start(TWO);
+    struct memory *host = link_of(b, "b");
+    char why[256] = "";
+    struct memory *seven = come_in(b, host, "ipn:7.0"), *two = come_in(b, host, "ipn:2.0");
+    ck_assert(seven != NULL && two != NULL);
+    tell_link(b, seven, true);
+    tell_link(b, two, true); /* with evidence, or the adapter had not brought it */
+    ck_assert(may_have(host, "ipn:7.0", NULL, false, NULL));
+    ck_assert_int_eq(add(b, "c", "{name: c, adapter: memory, peer: ipn:7.0}", why, sizeof why), 0);
+    turn(b);
+    ck_assert_ptr_null(node_link_find(&b->n, "b/ipn:7.0"));
+    ck_assert_ptr_nonnull(node_link_find(&b->n, "b/ipn:2.0"));
+    ck_assert(!may_have(host, "ipn:7.0", NULL, false, "the peer of link c"));
+    ck_assert(!may_have(two, "ipn:7.0", NULL, false, "the peer of link c"));
+    node_link_remove(node_link_find(&b->n, "c"));
+    turn(b);
+    ck_assert(may_have(host, "ipn:7.0", NULL, false, NULL));
+    stop(b);
+}
+END_TEST
+
 /* A static route is asked first, then who says that he reaches it and is up. */
 START_TEST(an_adapter_knows_what_it_reaches)
 {
@@ -268,18 +362,6 @@ START_TEST(an_adapter_knows_what_it_reaches)
     stop(b);
 }
 END_TEST
-
-static int add(struct bench *b, const char *name, const char *text, char *why, size_t why_cap)
-{
-    struct conf_errors errors;
-    conf_errors_init(&errors, name);
-    struct config_link *own =
-        config_link_parse(name, text, strlen(text), &b->config.node, memory_at, &errors);
-    ck_assert_msg(own != NULL, "%s", errors.text[0]);
-    int r = node_link_add(&b->n, own, why, why_cap);
-    turn(b);
-    return r;
-}
 
 START_TEST(come_change_and_go)
 {
@@ -335,6 +417,8 @@ SUITE(tools_links, t)
     tcase_add_test(t, states);
     tcase_add_test(t, limits_change);
     tcase_add_test(t, neighbours_come_in);
+    tcase_add_test(t, names_of_configured_peers);
+    tcase_add_test(t, names_of_links_that_are_added);
     tcase_add_test(t, an_adapter_knows_what_it_reaches);
     tcase_add_test(t, come_change_and_go);
 }

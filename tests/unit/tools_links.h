@@ -32,7 +32,8 @@ struct memory {
     uint64_t bytes[TAKEN_MAX];
     size_t len;
     bool paused;
-    struct cla_gauges gauges; /* as the test has them */
+    struct cla_gauges gauges;         /* as the test has them */
+    uint8_t remote[ADDRESS_KEY_HOST]; /* the host of its remote */
     unsigned accepted;
     enum cla_verdict verdict; /* the last one; CLA_VERDICT_COUNT: none yet */
     void (*closed)(void *context);
@@ -82,6 +83,11 @@ static bool memory_reaches(const struct cla *c, const struct eid *destination)
     const struct memory_config *k = memory_of(c)->config;
     return k != NULL && eid_pattern_parse(k->reaches, &p) == 0 &&
            eid_pattern_match(&p, destination);
+}
+
+static bool memory_at_remote(const struct cla *c, const uint8_t *host)
+{
+    return memcmp(memory_of(c)->remote, host, ADDRESS_KEY_HOST) == 0;
 }
 
 static int memory_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
@@ -148,6 +154,7 @@ static const struct cla_ops memory_ops = {
     .open = memory_open,
     .send = memory_send,
     .reaches = memory_reaches,
+    .at_remote = memory_at_remote,
     .live = (const char *const[]){"window", NULL},
     .set = memory_set,
     .confirm = memory_confirm,
