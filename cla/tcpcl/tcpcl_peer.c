@@ -174,10 +174,12 @@ static bool may_name(struct tcpcl_conn *c, const struct eid *who)
 {
     const struct cla_events *e = &tcpcl_first_link(c->endpoint)->env.events;
     char why[NAME_WHY_MAX] = "";
+    assert(!c->active && c->link == NULL && !eid_is_none(who));
     struct cla_proof proof = {.certificate = tcpcl_tls_names(c, who)};
     proof.host = tcpcl_find_host(c) ? c->host : NULL;
     if (e->named == NULL || e->named(e->context, who, &proof, why, sizeof why))
         return true;
+    assert(why[0] != '\0');
     c->endpoint->names_refused++;
     say_reserved(c, why);
     return false;

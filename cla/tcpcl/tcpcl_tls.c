@@ -217,6 +217,7 @@ static enum cla_tls_refusal find_fault(const struct tcpcl_conn *c)
 {
     const enum tls_fault f =
         helio_code(c->error) == HELIO_EFORMAT ? tls_fault(c->stream) : TLS_FAULT_OTHER;
+    assert(c->securing && (unsigned)f <= TLS_FAULT_OTHER);
     return f == TLS_FAULT_CERTIFICATE ? CLA_TLS_CERTIFICATE
            : f == TLS_FAULT_BY_PEER   ? CLA_TLS_BY_PEER
                                       : CLA_TLS_HANDSHAKE;
@@ -377,6 +378,7 @@ void tcpcl_tls_gauges(const struct tcpcl_link *l, struct cla_gauges *out)
         [TCPCL_TRUST_OTHER_ADDRESS] = CLA_TLS_OTHER_ADDRESS};
     const struct tcpcl_tls_counters *n = &l->endpoint->tls_n;
     struct tls_own own;
+    assert(!out->tls && out->tls_ends == 0);
     if (l->tls == NULL)
         return;
     tls_own(l->tls, &own);
