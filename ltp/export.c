@@ -301,7 +301,8 @@ static enum verdict learn_report(struct ltp *l, struct export_session *e, struct
     return v;
 }
 
-/* The report was noted; what follows cannot fail. */
+/* Acts on a report that was recorded: stops its checkpoint, and queues the retransmission job. It
+ * cannot fail. */
 static void follow_report(struct ltp *l, struct export_session *e, const struct resend_for *f,
                           struct resend *job, tick now)
 {
@@ -314,6 +315,12 @@ static void follow_report(struct ltp *l, struct export_session *e, const struct 
     ltp_resend_begin(l, e, f->report, job, now);
 }
 
+/* §6.13, on a report of an open session. (1) The report is checked: its scope must have been sent,
+ * and its checkpoint must be ours. (2) Its life (run of the receiver) is found; a repeated report
+ * only gets its acknowledgement. (3) learn_report adds its claims to the life, and makes the job
+ * that retransmits its gaps. (4) If the red part is claimed and all was sent, the session is done.
+ * (5) Else, if it is the present life, follow_report stops the answered checkpoint and queues the
+ * job. The caller acknowledges the report. */
 static enum verdict act_on_report(struct ltp *l, struct export_session *e,
                                   const struct ltp_segment *s, tick now)
 {

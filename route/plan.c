@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan's nodes and the ways between them, made when a contact or range first names them and
- * kept to the end. What can go wrong: memory, more nodes than the configuration allows. */
+/* The plan's nodes, and the pairs of nodes with contacts or ranges. They are created when they are
+ * first used, and kept until the plan is freed. What can go wrong: memory, more nodes than the
+ * configuration permits. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

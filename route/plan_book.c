@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Volumes. A class sees as free what neither it nor a higher one has booked; so a higher class may
- * take the place of lower ones, and what they lose is owed to the one that booked it, until it is
- * given back. What is booked is never more than there is.
+ * Volumes. For a class, volume is free if neither it nor a higher class has booked it. So a higher
+ * class may displace bookings of lower ones; the displaced volume is owed to its owner until it is
+ * unbooked. The sum of bookings never exceeds the volume.
  */
 #include <assert.h>
 

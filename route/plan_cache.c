@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last route for each destination, class and order of size. An answer from here arrives when
- * that of a search would, never later. Why that can be known without one: whatever starts later, is
- * larger, or finds more booked or waiting does not arrive earlier. So a search once gives two
- * bounds for all such queries, `floor` for every route and `rest` for every route but the one
- * found; the kept route is computed anew for the query (a few hops), and it is the best as long as
- * it stays at its floor, with no more hops than any route that is there, or before the rest. What
- * might make another route earlier drops the entries that it could reach (cache_ease); what makes
- * routes worse need not touch them.
+ * The latest route for each destination, class and order of size. An answer from the cache has the
+ * arrival that a search would find, never a later one.
  *
- * `rest` costs a search for each hop, so it is found only where the floor alone did not do, and
- * where it paid. A bound of the same kind, `late`, says without a search that a bundle is too late;
- * and an entry without hops, that there is no route: bundles that go nowhere cost no more than
- * others. What can go wrong: memory; then nothing is kept.
+ * Why this can be known without a search: a query that starts later, is larger, or meets more
+ * bookings or backlog does not arrive earlier. So a search once gives two bounds for all such
+ * queries: `floor` for every route, and `rest` for every route but the one found. The cached route
+ * is computed again for the query (a few hops). It is the best if it arrives at `floor` with no
+ * more hops than any other route, or before `rest`. A change that might make another route earlier
+ * drops the entries that it could reach (cache_ease); changes that make routes worse need no
+ * action.
+ *
+ * `rest` costs a search for each hop, so it is computed only if the floor was not sufficient, and
+ * where it paid. A bound of the same kind, `late`, shows without a search that a bundle is too
+ * late. An entry without hops shows that there is no route: bundles without a route cost no more
+ * than others. What can go wrong: memory; then nothing is cached.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 
 #include "route/plan_impl.h"
 
-/* How often a bound that helped nobody is tried again. */
+/* How often an unused bound is computed again. */
 #define REST_EVERY 16
 /* How often `late` is looked for anew, where it did not do. */
 #define LATE_EVERY TICK_S

@@ -26,7 +26,7 @@ static bool contact_valid(const struct plan_contact *c)
     return c->from != c->to && c->start < c->end && c->confidence > 0 && c->confidence <= 1;
 }
 
-/* Does nothing but `but` overlap? *index is the place for it, were `but` not there. */
+/* Does no contact except `but` overlap? *index is its position, if `but` were removed. */
 static bool find_place(const struct pair *pair, const struct plan_contact *c,
                        const struct contact *but, size_t *index)
 {

@@ -8,7 +8,7 @@
 
 #include "route/plan_impl.h"
 
-/* SABR: nodes move apart at no more than 125 miles a second while something is on its way. */
+/* SABR: nodes move apart by at most 125 miles a second during the transmission. */
 #define MARGIN_OF 125
 #define MARGIN_IN 186282
 
@@ -70,7 +70,7 @@ uint64_t plan_work(const struct plan *p)
     return p->work;
 }
 
-/* Over the light times from `at` on. */
+/* Crosses the ranges from `at` on. */
 static bool cross_ranges(const struct plan *p, struct contact *c, tick at, tick takes, tick limit,
                          struct crossing *out)
 {
@@ -115,7 +115,7 @@ bool contact_cross(const struct plan *p, struct contact *c, const struct cargo *
     return true;
 }
 
-/* What of the backlog the contact carries away from `ready` on (SABR: backlog relief). */
+/* Bytes of the backlog that the contact transmits from `ready` on (SABR: backlog relief). */
 static uint64_t relieve_contact(uint64_t backlog, const struct plan_contact *c, tick ready)
 {
     struct plan_contact rest = *c;

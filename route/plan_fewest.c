@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of all routes that arrive as early as the one found, one with fewest hops. Labels by arrival do
- * not show it: a node that is reached later by fewer hops may still be in time for the contact that
- * the route waits for. So the nodes are gone through again hop by hop: what is reached first by one
- * hop, then by at most two, and so on, until the destination is reached at that time. That is
- * exact, since what is ready later never arrives earlier (plan_cross.c). It ends before the hops of
- * the route that is known, and the last of these hops leads to the destination only: a route of two
- * hops costs one look at one pair, one of three the pairs out of the source. What can go wrong: no
- * memory for the steps; then the route that is known is the answer.
+ * Finds a route with fewest hops among those that arrive as early as the route found. The labels by
+ * arrival do not show it: a node that is reached later by fewer hops may still be in time for the
+ * contact that the route waits for. So the nodes are searched again hop by hop: all nodes that one
+ * hop reaches, then at most two hops, and so on, until the destination is reached at that time.
+ * This is exact, because a later start never arrives earlier (plan_cross.c). The search ends before
+ * the number of hops of the known route, and the last hop leads only to the destination: a known
+ * route of two hops costs a look at one pair, one of three hops a look at the pairs from the
+ * source. What can go wrong: no memory for the steps; then the known route is the answer.
  */
 #include <assert.h>
 
@@ -57,7 +57,7 @@ static bool step_pair(struct layers *l, size_t from, const struct pair *pair)
         return true;
     if (known == NULL || pair->to->step < l->end)
         return put_step(p, &next);
-    *known = next; /* of as many hops, and nothing goes on from it yet */
+    *known = next; /* with as many hops, and nothing continues from it yet */
     return true;
 }
 

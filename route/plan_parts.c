@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One part after the other: the way on which a short one arrives first, and as much by it as its
- * contacts have left. Each is booked until the last is found, so that the next one sees what is
- * left then; in the end all are given back, and only the first is the answer: when it has gone the
- * rest is asked for anew. What can go wrong: some part has no way, or there are too many; memory.
+ * Finds parts one after the other: the route on which a short part arrives first, and as much as
+ * its contacts have left. Each part is booked until the last one is found, so that the next one
+ * sees what is left. Then all are unbooked, and only the first is the answer: after its
+ * transmission the router is asked for the rest. What can go wrong: a part has no route, or there
+ * are too many parts; memory.
  */
 #include "route/plan_parts.h"
 
@@ -14,8 +15,9 @@
 
 #define TRIES_MAX 16 /* of one part, each an eighth shorter */
 
-/* A part that fills a contact to its end is acknowledged when that is over, and until then the rest
- * does not go on: where it costs little, the answer comes within the contact. */
+/* A part that fills a contact to its end is acknowledged after the contact, and the rest waits
+ * until then. If it costs little, the part is shortened so that the answer arrives within the
+ * contact. */
 static uint64_t leave_answer(const struct plan_parts *p, const struct plan_route *r, uint64_t room)
 {
     const struct plan_contact *c = plan_get(p->plan, r->hop[0].contact);
@@ -66,7 +68,7 @@ uint64_t plan_parts_first(const struct plan_parts *p, struct plan_query *q, stru
     struct plan_route *booked[PLAN_PARTS_MAX];
     uint64_t rest = q->bytes, first = 0;
     size_t n = 0;
-    q->priority = PLAN_BULK; /* what nobody has booked: to book more costs others what they have */
+    q->priority = PLAN_BULK; /* only unbooked volume: further bookings would displace others */
     while (rest > 0 && n < PLAN_PARTS_MAX) {
         uint64_t part = find_part(p, q, rest, out);
         booked[n] = part == 0 ? NULL : copy_route(out);

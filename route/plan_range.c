@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Light times. A pair that has none for a time takes that of the way back, unless that is of one
- * direction only. What can go wrong: as
- * for contacts. */
+/* Light times. A pair without a range for a time uses that of the reverse pair, unless that is
+ * one-way. What can go wrong: as for contacts. */
 #include <assert.h>
 #include <string.h>
 
@@ -53,7 +52,7 @@ int plan_add_range(struct plan *p, const struct plan_range *r)
     if (p->ranges >= p->config.ranges_max)
         return HELIO_EAGAIN;
     int rc = plan_make_pair(p, r->from, r->to, &pair);
-    /* That each pair with ranges has one the other way makes these known there. */
+    /* A pair with ranges has a reverse pair, which may use them. */
     struct pair *back;
     rc = rc < 0 ? rc : plan_make_pair(p, r->to, r->from, &back);
     if (rc < 0)
@@ -80,7 +79,7 @@ int plan_remove_range(struct plan *p, uint64_t from, uint64_t to, tick start)
     pair->ranges--;
     p->ranges--;
     memmove(&pair->range[i], &pair->range[i + 1], (pair->ranges - i) * sizeof *pair->range);
-    /* That of the way back, which holds now, may be shorter. */
+    /* The range of the reverse pair that is valid now may be shorter. */
     cache_ease(p, start);
     return 0;
 }

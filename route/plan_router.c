@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asking finds a route from this node; its first hop says the link. The route is kept until the
- * agent notes that the bundle is placed, and is booked then; it is unbooked when the bundle leaves
- * the queue unsent. Neighbours without a link, the one that a bundle came from, and those whose
- * link is down although their contact has begun are excluded. A bundle that no contact takes as a
- * whole, and that need not stay whole, goes in parts (plan_parts.h). What can go wrong: no memory
- * for a booking; then the bundle goes all the same, and its volume is not counted.
+ * A question finds a route from this node; its first hop determines the link. The route is kept
+ * until the agent notes that the bundle is queued, and is booked then. It is unbooked when the
+ * bundle leaves the queue without transmission. Excluded are: neighbours without a link, the
+ * neighbour that sent the bundle, and neighbours whose link is down during a contact. A bundle that
+ * no contact can transmit as a whole, and that may be fragmented, is divided into parts
+ * (plan_parts.h). What can go wrong: no memory for a booking; then the bundle is sent all the same,
+ * and its volume is not counted.
  */
 #include "route/plan_router.h"
 
@@ -62,7 +63,7 @@ static size_t collect_backlog(const struct plan_router *r, const struct router_l
     size_t n = 0;
     for (size_t i = 0; i < r->ways_len && n < BACKLOG_MAX; i++) {
         struct router_link state = links->at(links->context, r->ways[i].link);
-        uint64_t bytes = 0; /* what goes before it */
+        uint64_t bytes = 0; /* bytes queued before it */
         for (int p = (int)priority; p < BUNDLE_PRIORITIES; p++)
             bytes += state.bytes_of[p];
         if (state.used && bytes > 0)
@@ -87,7 +88,8 @@ static bool has_missed(struct plan_router *r, struct way *w, const struct plan_h
     return now >= until;
 }
 
-/* A route whose first hop can be done; excludes neighbours until there is one or there is none. */
+/* Finds a route whose first hop can be used; excludes neighbours until one is found or there is
+ * none. */
 static enum plan_reason find_route(struct plan_router *r, const struct router_query *rq,
                                    struct plan_query *q, uint64_t *excluded, struct way **way)
 {
@@ -108,8 +110,8 @@ static enum plan_reason find_route(struct plan_router *r, const struct router_qu
 static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + BALANCE_WAYS + 2 <= EXCLUDED_MAX,
               "room for all");
 
-/* Excludes the neighbours of the links that are better not used: first both, then where it came
- * from alone. */
+/* Excludes the neighbours of links that should be avoided: first both, then only the one that it
+ * came from. */
 static enum plan_reason find_best(struct plan_router *r, const struct router_query *q,
                                   struct plan_query *pq, struct way **way)
 {
@@ -142,8 +144,8 @@ static void copy_route(struct plan_route *to, const struct plan_route *from)
     memcpy(to, from, offsetof(struct plan_route, hop) + from->hops * sizeof from->hop[0]);
 }
 
-/* Of ways as good as the pending one: what has its place keeps it, all else goes by the one that
- * got fewest bytes (plan_router_balance.c). */
+/* Selects among links as good as the pending one: a bundle that is booked stays; others use the
+ * link that got fewest bytes (plan_router_balance.c). */
 static struct way *choose_equal(struct plan_router *r, const struct router_query *q,
                                 struct plan_query *pq, struct way *best, const struct booking *own)
 {
@@ -187,7 +189,7 @@ static enum plan_reason find_for_part(void *context, struct plan_query *pq, stru
     return find_best(p->router, p->query, pq, &p->way);
 }
 
-/* What goes first of a bundle that goes in parts; 0: it does not. */
+/* Bytes of the first part of a bundle that must be divided; 0: it is not divided. */
 static uint64_t find_first_part(struct plan_router *r, const struct router_query *q,
                                 const struct plan_query *pq, struct way **way)
 {
@@ -202,7 +204,7 @@ static uint64_t find_first_part(struct plan_router *r, const struct router_query
     return *way == NULL || bytes == q->bytes ? 0 : bytes;
 }
 
-/* No way takes the bundle as a whole for this reason: may parts of it be looked for? */
+/* There is no route for the whole bundle for this reason: may parts of it be searched? */
 static bool may_split(const struct router_query *q, enum plan_reason reason)
 {
     return reason != PLAN_FOUND && reason != PLAN_NO_ROUTE && !q->whole && q->bytes > PLAN_PART_MIN;
@@ -293,8 +295,8 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     return a;
 }
 
-/* The best route by each neighbour whose link can be used, now or later: a copy waits in the link's
- * queue until its contact begins. Fewer than two: it is a bundle as any other. */
+/* The best route over each neighbour whose link can be used, now or later: a copy waits in the
+ * link's queue until its contact begins. Fewer than two: it is routed like any other bundle. */
 static size_t find_all(struct plan_router *r, const struct router_query *q, uint64_t to)
 {
     uint64_t excluded[EXCLUDED_MAX];
@@ -326,7 +328,7 @@ static size_t find_all(struct plan_router *r, const struct router_query *q, uint
     return r->copies;
 }
 
-/* A critical bundle goes all ways at once (SABR), any other the best one. */
+/* A critical bundle uses all routes at once (SABR), any other bundle the best one. */
 static struct router_answer ask_ways(void *router, const struct router_query *q)
 {
     struct plan_router *r = router;
@@ -359,7 +361,7 @@ static const struct plan_route *find_answer(const struct plan_router *r, uint64_
     return id == r->pending_id ? &r->pending : NULL;
 }
 
-/* Of a choice among equal ways. */
+/* Counts a choice between equal links. */
 static void count_given(struct plan_router *r, struct booking *b)
 {
     struct way *w = way_find(r, b->link);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Equal ways share bundles. A search answers one of them, always the same as long as nothing waits;
- * so its neighbour is excluded, and the next answer is a way, too, if it arrives as early or nearly
- * so, by no more hops and as surely. Of these the one is taken whose neighbour got fewest bytes by
- * such choices. A destination that has no second way is not searched twice for a second. What can
- * go wrong: neighbours are out of step after one was away; then the lead is cut short.
+ * Equal links share bundles. A search finds one of several equal routes, always the same while
+ * nothing is queued. So its neighbour is excluded, and the next answer is an alternative if it
+ * arrives as early or nearly so, with no more hops and equal confidence. Of these the link is used
+ * whose neighbour got fewest bytes by such choices. For a destination without an alternative, no
+ * second search is made. What can go wrong: after an absence of one neighbour the counts differ
+ * much; then the difference is limited.
  */
 #include "route/plan_router_impl.h"
 

@@ -50,8 +50,8 @@ static size_t exclude_forbidden(const struct plan_router *r, const struct router
     return n;
 }
 
-/* When it would arrive if its lifetime did not end, by the neighbours that may ever have it; 0: at
- * no time that is known. `excluded` holds those of *like, and has room for EXCLUDED_MAX. */
+/* The arrival without a limited lifetime, over the neighbours that may ever get the bundle; 0:
+ * unknown. `excluded` has those of *like, and room for EXCLUDED_MAX. */
 static tick find_arrival(struct plan_router *r, const struct router_query *rq,
                          const struct plan_query *like, uint64_t *excluded)
 {
@@ -71,10 +71,10 @@ static tick find_arrival(struct plan_router *r, const struct router_query *rq,
     return 0;
 }
 
-/* A contact that cannot be used now may be later: when its link comes up, or it ends. A route back
- * to the previous node is never used, nor one by a neighbour that declined the bundle, so a bundle
- * does not wait for one. Else nothing that is known brings it in time, and the operator has said
- * what then. */
+/* The answer when no route is found. A contact that cannot be used now may be usable later: when
+ * its link comes up, or it ends. A route back to the previous node, or over a neighbour that
+ * declined the bundle, is never used, so a bundle does not wait for one. Otherwise no known route
+ * is in time, and the operator's setting decides. */
 struct router_answer none_answer(struct plan_router *r, const struct router_query *rq,
                                  const struct plan_query *pq, enum plan_reason reason)
 {
@@ -93,8 +93,8 @@ struct router_answer none_answer(struct plan_router *r, const struct router_quer
                  way_to(r, scratch->hop[0].to) != NULL;
     bool excluded = later && exclude_has(r, pq->to, scratch->hop[0].to);
     r->pending_id = 0;
-    /* What comes in with the edge, or behind it when the machine stalled, is asked for before
-     * way_expire knows the next one: it must not be refused for that. */
+    /* Bundles that arrive at the edge, or after it when the machine stalled, are asked for before
+     * way_expire has computed the next one: they must not be refused for that. */
     const tick until = r->edge > now ? r->edge : now + 1;
     if (later && !excluded)
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = until};

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The links of a contact plan's router, and what a change of them or of time touches. What waits
- * for a link keeps it while the contact lasts: so a contact that begins touches no queue, and one
- * that ends that of its link. Both touch what waits apart: it had no way, and volume may have been
- * given back since. Nothing can go wrong.
+ * The links of a contact plan's router, and the effect of changes and of time on them.
+ *
+ * Bundles stay in the queue of their link while its contact lasts. So the start of a contact
+ * affects no queue. The end of a contact affects the queue of its link: way_expire marks it, and
+ * the agent asks again for its bundles. Both affect bundles without a route, because volume may
+ * have become free. Bundles that the link has in hand at the end of a contact are taken back by the
+ * node (node/plan/node_plan.c). Nothing can go wrong.
  */
 #include "base/list.h"
 #include "route/plan_router_impl.h"
@@ -58,9 +61,9 @@ static void touch_none(struct plan_router *r)
         r->ways[i].touched = false;
 }
 
-/* A link that comes up is a way again for all that answers sent elsewhere meanwhile. Of several to
- * one neighbour the one that is up is taken. Else nothing changes: what it cannot carry while it is
- * down, `check` finds. */
+/* A link that comes up can be used again by all bundles that were sent elsewhere meanwhile. Of
+ * several links to one neighbour, one that is up is used. A link that goes down changes nothing at
+ * first: after PLAN_ROUTER_GRACE, `check` finds it. */
 bool way_changed(void *router, uint32_t link, const struct router_link *state, tick now)
 {
     struct plan_router *r = router;
@@ -125,7 +128,7 @@ bool way_touched(const void *router, int link)
 /* --- what they have --- */
 
 #define WALK_CHAINS 1024 /* of one step of a walk */
-#define WALK_ROOM 64     /* for the keys of a chain: nobody outside knows the seed of the hash */
+#define WALK_ROOM 64     /* for the keys of a chain: peers do not know the seed of the hash */
 
 void plan_router_walk_begin(const struct plan_router *r, struct plan_router_walk *w)
 {

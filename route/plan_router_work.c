@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time that looks for parts take. Such a look is hundreds of searches, and a peer can bring
- * bundle after bundle that needs one. So each neighbour that brings bundles, and what starts here,
- * has a part of the time for them, and all together have one: after a look the next ones of this
- * neighbour wait until it was WORK_EACH times as long ago as it took. A bundle that waits was not
- * looked for: it is neither refused nor has a way yet. Those that are known to need a look are told
- * so without a search. Time is counted as work, which is the same in each run. Nothing can go
- * wrong.
+ * Limits the time of searches for parts. Such a search consists of hundreds of searches, and a peer
+ * can send bundle after bundle that needs one. So each neighbour, and this node's own bundles, have
+ * a part of the time, and all together have one: after a search the next ones of this neighbour
+ * wait WORK_EACH times as long as it took. A waiting bundle was not searched for: it is neither
+ * refused nor routed yet. Bundles that are known to need such a search are recognised without a
+ * search. Time is measured as work, which is the same in each run. Nothing can go wrong.
  */
 #include "base/hash.h"
 #include "route/plan_router_impl.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dijkstra over the contact graph. SABR's graph has the contacts as vertices; since what arrives
- * later never goes on earlier (plan_cross.c), of all contacts that lead to a node only the one that
- * arrives first matters, and the search keeps one label for each node instead of each contact. The
- * volume is part of the search: a contact without room for it is not in the graph, so the first
- * route found is the first to arrive, and there is no list to be searched anew from an anchor when
- * a contact of it turns out to be full. Which of the routes that arrive then has fewest hops these
- * labels do not say (plan_fewest.c). What can go wrong: there is no route; plan_reason says why.
+ * Dijkstra's algorithm over the contact graph. SABR's graph has contacts as vertices. But a later
+ * arrival never continues earlier (plan_cross.c), so of all contacts to a node only the first to
+ * arrive matters: the search has one label per node instead of one per contact. The volume is part
+ * of the search: a contact without enough volume is not in the graph. So the first route found is
+ * the first to arrive, and no search must be repeated when a contact of it proves to be full. The
+ * labels do not show which of the routes with this arrival has fewest hops (plan_fewest.c). What
+ * can go wrong: there is no route; plan_reason has the cause.
  */
 #include <assert.h>
 
@@ -41,7 +41,7 @@ bool search_begin(struct search *s, struct plan *p, const struct plan_query *q)
     return s->from != NULL && s->to != NULL;
 }
 
-/* The way by this pair, if it is better than what is known of the node it leads to. */
+/* Uses this pair, if it improves the label of the node to which it leads. */
 static void relax_pair(struct search *s, struct node *at, const struct pair *pair)
 {
     struct plan *p = s->plan;

@@ -57,8 +57,7 @@ struct record *record_by_id(const struct agent *a, struct slice id, uint64_t has
     return NULL;
 }
 
-/* part of the memory that is kept for parties without much use of the common room */
-#define LAST_PART 20
+#define LAST_PART 20       /* 1/20 of the memory is not for bundles in a route's reserved part */
 #define RECORD_SLACK 96    /* overhead of the allocator, entries in tables and in the heap */
 #define RECORD_HEAD 96     /* of a head, usually */
 #define ASSEMBLY_SLACK 192 /* first ranges of an assembly, and the allocator's own of both */
@@ -213,6 +212,13 @@ bool record_backlog_full(const struct agent *a, const struct holder *holder, uin
            quota_backlog_full(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes));
 }
 
+/* Is there room for a new bundle? The checks, in this order:
+ * 1. the whole node: bundles, bytes, memory, bytes that are being stored (REFUSE_FULL);
+ * 2. the limits of the link that will transmit it (REFUSE_QUEUE);
+ * 3. the backlog of its endpoint here (REFUSE_QUOTA), the unreserved part of the node
+ * (REFUSE_FULL), the accounts of its peer, user and source (REFUSE_QUOTA). A bundle that fails only
+ * in 3 may still be charged to the reserved part of its route, if memory beyond the last twentieth
+ * is free. Not so a bundle for an endpoint without a receiver. */
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
 {
     holder->apart = false;

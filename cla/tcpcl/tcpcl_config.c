@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong is the user's: a link that neither listens nor connects, or both ways of one;
- * certificates that cannot be used. */
+/* What can go wrong: a link that neither listens nor connects, or that has two settings for one of
+ * these; unusable certificates. */
 #include "cla/tcpcl/tcpcl_config.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection: a stream, and the session that says what to do with it. Whatever happens ends in
- * tcpcl_conn_pump: notices are told, then as much is written as the stream takes. What can go
- * wrong: it does not come about, or ends; memory.
+ * A connection: a stream with its session. Every event ends in tcpcl_conn_pump: notices are
+ * processed, then as much is written as the stream accepts. What can go wrong: the connection fails
+ * or ends; memory.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,8 +20,8 @@ static const struct stream_user user;
 
 /* ---- notices ---- */
 
-/* The contact headers are exchanged, and not a byte behind them was read: TLS begins here, when
- * both want it, by putting a stream that wraps this one in the place of c->stream. */
+/* The contact headers are exchanged, and no byte after them was read. If both ends want TLS, it
+ * begins here: a TLS stream over this one replaces c->stream. */
 static void begin_security(struct tcpcl_conn *c, bool tls, tick now)
 {
     const enum tcpcl_tls_start start = tls ? tcpcl_tls_begin(c) : TCPCL_TLS_NOT;
@@ -151,7 +151,7 @@ static unsigned peer_reason(const struct tcpcl_conn *c)
     return reason;
 }
 
-/* A peer that has not identified itself: its connection is told of where TLS is the reason. */
+/* A connection ended before its peer identified itself: it is logged if TLS is the reason. */
 static void tell_unidentified_over(struct tcpcl_conn *c, enum tcpcl_end end)
 {
     struct address at;
@@ -217,7 +217,7 @@ static void tell_unanswered(struct tcpcl_conn *c)
                tcpcl_remote_text(c->link, text), link_span_text(now - c->begun, span));
 }
 
-/* The stream ended with an error, before the peer's contact header or behind it. */
+/* The stream ended with an error, before or after the peer's contact header. */
 static void tell_broken(struct tcpcl_conn *c)
 {
     char text[TCPCL_PLACE_MAX];
@@ -292,8 +292,8 @@ static size_t cut_parts(struct slice *parts, size_t n, size_t max, size_t *want)
     return i;
 }
 
-/* False: the stream takes no more now, there is no more, or *room, the parts that may still be
- * written, is used up. */
+/* Writes some parts. False: the stream is full, there is no more output, or *room, the number of
+ * parts left in this turn, is 0. */
 static bool write_some(struct tcpcl_conn *c, size_t *room, tick now)
 {
     struct slice parts[STREAM_PARTS_MAX];
@@ -371,7 +371,7 @@ void tcpcl_conn_secure(struct tcpcl_conn *c)
 {
     assert(c->awaits_files && !c->securing && !c->secure);
     c->awaits_files = false;
-    if (tcpcl_state(c->session) == TCPCL_IN_SECURING) /* else it ended meanwhile */
+    if (tcpcl_state(c->session) == TCPCL_IN_SECURING) /* else it has ended meanwhile */
         begin_security(c, true, world_now(c->endpoint->s.world));
     tcpcl_conn_pump(c);
 }
@@ -546,7 +546,7 @@ void tcpcl_conn_begin(struct tcpcl_link *l)
     tcpcl_conn_pump(c);
 }
 
-/* Off its list, the counters to whom they belong; the memory goes in the next turn. */
+/* Removes it from its lists, and adds up its counters; it is freed in the next turn. */
 static void bury_conn(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = c->link;
@@ -575,7 +575,7 @@ static void bury_conn(struct tcpcl_conn *c)
 static void end_conn(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = c->link;
-    bool there = c->was_up; /* who answers and is the wrong one is asked ever less often, too */
+    bool there = c->was_up; /* pauses also grow for a peer with a wrong identity */
     bool active = c->active;
     bury_conn(c);
     if (l == NULL)
@@ -587,8 +587,8 @@ static void end_conn(struct tcpcl_conn *c)
     tcpcl_tell_link(l);
 }
 
-/* §6.1: an unclean end is preceded by SESS_TERM and the acknowledgements that are due, as far as
- * the stream takes them at once. */
+/* §6.1: before an unclean end, SESS_TERM and due acknowledgements are written, if the stream
+ * accepts them at once. */
 void tcpcl_conn_drop(struct tcpcl_conn *c)
 {
     size_t room = TCPCL_TURN_PARTS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the local endpoint of a link (cla/stream_endpoint.h) does: in its turns, deadlines of links
- * and sessions are kept, and links connect. Connections whose peer has not identified itself are
- * the endpoint's own. What can go wrong: too many of them come, and one gives way.
+ * The local endpoint of a link (cla/stream_endpoint.h). In its turns it serves deadlines of links
+ * and sessions, and links connect. It also has the connections whose peer has not identified
+ * itself. What can go wrong: too many of them; then one is displaced.
  */
 #include <assert.h>
 
@@ -127,7 +127,7 @@ static void pace_links(void *context)
     tcpcl_pace_go_on(context);
 }
 
-/* ---- who connects ---- */
+/* ---- accepted connections ---- */
 
 static void drop_unidentified(struct crowd_entry *gives_way)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles that go out: one after the other in segments, any number of them waiting for their
- * acknowledgement. What can go wrong: the peer refuses one, answers what was never sent, or the
- * session is over first.
+ * Bundles to send: one after the other in segments; any number of them may wait for their
+ * acknowledgement. What can go wrong: the peer refuses one, acknowledges data that was not sent, or
+ * the session ends first.
  */
 #include "cla/tcpcl/tcpcl_session_private.h"
 

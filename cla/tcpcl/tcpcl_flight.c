@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many octets of bundles a session may have under way: handed over, and not acknowledged. The
- * order of these is fixed: a bundle of another source, or a more urgent one, waits for all of them.
- * The others wait in the agent, which can still order them.
+ * The number of octets of bundles that a session may have in flight: passed to the session, and not
+ * acknowledged. Their order is fixed: a bundle of another source, or a more urgent one, waits for
+ * all of them. Other bundles wait in the agent, which can still order them.
  *
- * The bound is twice the octets that fill the path: the rate at which the peer acknowledges, for
+ * The limit is twice the octets that fill the path: the rate at which the peer acknowledges, times
  * the shortest time to acknowledge. At twice, the rate can double from one round to the next while
- * the path has room, and not more than one path's worth of octets waits in queues. It is four times
- * as many while the rate grows by a quarter in a round. Before the first round it is
- * TCPCL_FLIGHT_FIRST, so that a long path is not empty then. A short path has the larger of these:
+ * the path has capacity, and at most one path's content of octets waits in queues. The limit is
+ * four times as many while the rate grows by a quarter in a round. Before the first round it is
+ * TCPCL_FLIGHT_FIRST, so that a long path is not empty then.
+ *
+ * A short path has the larger of these:
  * - what the peer acknowledges in FLOOR_TIME, from FLOOR_LEAST to TCPCL_FLOOR_MOST, for peers that
  *   acknowledge irregularly;
- * - what it acknowledges in SCHEDULE_TIME, TCPCL_FLOOR_FAST at most: two processes of
- *   one machine take turns, and the sender must not wait for the receiver each time.
+ * - what it acknowledges in SCHEDULE_TIME, at most TCPCL_FLOOR_FAST: two processes of one machine
+ *   take turns, and the sender must not wait for the receiver each time.
  *
  * A round ends when the peer has acknowledged all octets that were in segments when the round began
- * (or within a quarter of the shortest time after that: a bound that has just grown is filled
- * then). It measures both:
- * - The rate is the greatest of the last one or two seconds. A round in which the bound did not
- *   limit the session says how much its owner had to send. So such rounds can only raise the rate,
- *   but when there were no others for EPOCH_IDLE.
- * - The time is the shortest so far. After TRIP_KEPT without another one as short, the path may
- *   have become longer, or the octets under way are a queue. So they fall below what fills the path
- *   for two rounds, and the second one measures the time anew; again, while it becomes shorter.
- * A round that lasts much longer than the shortest time, since the peer has slowed down, ends
- * early: it measures the rate alone.
+ * (or within a quarter of the shortest time after that: a limit that has just grown is filled
+ * then). It measures both values:
+ *
+ * - The rate is the greatest of the last one or two seconds. A round in which the limit did not
+ *   restrict the session only shows how much its owner had to send. So such a round can only raise
+ *   the rate, unless there were no others for EPOCH_IDLE.
+ * - The time is the shortest so far. After TRIP_KEPT without an equal one, the path may have become
+ *   longer, or the octets in flight are in a queue. So the limit falls below the path's content for
+ *   two rounds, and the second one measures the time again; this repeats while it becomes shorter.
+ *
+ * A round that lasts much longer than the shortest time, because the peer has become slower, ends
+ * early: it only measures the rate.
  *
  * What can go wrong: a peer acknowledges only whole transfers. Then the time includes that of the
- * transfer, and the bound is two of them. A peer acknowledges what it does not have: the octets
- * count as acknowledged here, but the bundle is in the link's window until its last octet is.
+ * transfer, and the limit is two of them. A peer acknowledges data that it does not have: the
+ * octets count as acknowledged here, but the bundle is in the link's window until its last octet
+ * is.
  */
 #include "cla/tcpcl/tcpcl_session_private.h"
 

@@ -49,7 +49,7 @@ static bool grow_answers(struct tcpcl_session *s)
     return true;
 }
 
-/* There is room for one more answer. */
+/* Reserves memory for one more answer. */
 static bool reserve_answer(struct tcpcl_session *s)
 {
     return count_answers(s) < s->answers.size || grow_answers(s);
@@ -117,8 +117,9 @@ static void refuse_transfer(struct tcpcl_session *s, enum tcpcl_refusal reason)
     s->import.refused = true;
 }
 
-/* §5.2.2: no interleaving. The message is rejected, and the session terminates. The transfer that
- * is open may go on to its END; but with the same id the two could not be told apart. */
+/* §5.2.2: transfers must not be interleaved. The message is rejected, and the session terminates.
+ * The open transfer may continue to its END; with an equal id the two could not be
+ * distinguished. */
 static void reject_start(struct tcpcl_session *s, tick now)
 {
     assert(s->import.open && (s->in.flags & TCPCL_START) != 0);

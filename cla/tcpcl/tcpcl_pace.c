@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of a link: its sessions share one token bucket, which pays for the octets of the
- * streams. A stream is written in pieces of PACE_PIECE octets, a burst of them at a time. What the
- * session plans ahead is short at a low rate, since answers wait for what is planned (RFC 9174
- * §3.4). What can go wrong: a wake-up comes late; more than the slack of it is lost, and counted.
+ * The rate of a link: its sessions share one token bucket for the octets of the streams. A stream
+ * is written in pieces of PACE_PIECE octets, one burst at a time. At a low rate the session plans
+ * little ahead, because answers wait for planned messages (RFC 9174 §3.4). What can go wrong: a
+ * wake-up is late; the time beyond the slack is lost, and counted.
  */
 #include <assert.h>
 
 #include "cla/tcpcl/tcpcl_link.h"
 
-#define PACE_PIECE 1448u /* octets: what a TCP segment on Ethernet carries */
+#define PACE_PIECE 1448u /* octets of data in a TCP segment on Ethernet */
 #define PACE_AHEAD (50 * TICK_MS)
 
 static uint64_t planned_max(const struct tcpcl_link *l)

@@ -79,7 +79,7 @@ static void spend_turn(struct tcpcl_session *s)
     s->in.turn -= s->in.turn > 0 && s->in.turn != UINT32_MAX;
 }
 
-/* In the scratch, for a read of the size that is wanted, as far as the scratch may grow and there
+/* Makes room in the scratch buffer for a read of the wanted size, if the buffer may grow and there
  * is memory. */
 static void make_space(struct tcpcl_session *s)
 {
@@ -125,7 +125,8 @@ void tcpcl_fed(struct tcpcl_session *s, size_t len, tick now)
         s->import.bundle->len += len;
         s->import.grown = now;
         s->in.left -= len;
-        s->in.size = READ_LEAST; /* after a long one comes a head, then likely a long one again */
+        /* after a long one a head follows, then probably a long one again */
+        s->in.size = READ_LEAST;
         s->in.direct = false;
         return;
     }
@@ -168,7 +169,7 @@ static void take_contact(struct tcpcl_session *s, const uint8_t *p, tick now)
 
 void tcpcl_reject(struct tcpcl_session *s, enum tcpcl_rejection reason, uint8_t type, tick now)
 {
-    if (s->out.rejects_len == REJECTS_MAX) { /* it goes on and on */
+    if (s->out.rejects_len == REJECTS_MAX) { /* the peer continues without end */
         tcpcl_end_with(s, TCPCL_END_PROTOCOL, TCPCL_TERM_UNKNOWN, now);
         return;
     }
@@ -306,8 +307,8 @@ static void begin_segment(struct tcpcl_session *s, const uint8_t *p, tick now)
         tcpcl_segment_data(s);
 }
 
-/* §5.1.2: a SESS_INIT of an established session is rejected, and the session goes on. The Node ID
- * and the items behind its fixed part are skipped. */
+/* §5.1.2: a SESS_INIT in an established session is rejected, and the session continues. The Node ID
+ * and the items after its fixed part are skipped. */
 static void reject_repeat(struct tcpcl_session *s, const uint8_t *p, tick now)
 {
     assert(tcpcl_established(s) && s->in.step == STEP_HEAD);
@@ -410,7 +411,8 @@ static void spoil_items(struct tcpcl_session *s, tick now)
         refuse_init(s, now);
 }
 
-/* The value is looked at; any other one is dropped as it comes, however long it is. */
+/* Is the value of this item needed? Other values are dropped while they arrive, whatever their
+ * length. */
 static bool value_counts(const struct tcpcl_session *s, const uint8_t *p, size_t len)
 {
     return s->in.type == TCPCL_XFER_SEGMENT && tcpcl_get(p + 1, 2) == TCPCL_ITEM_TRANSFER_LENGTH &&

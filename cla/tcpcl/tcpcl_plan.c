@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written: messages are made when there is room for them, the short ones that others wait
- * for before the next segment (§3.4: a segment cannot be interrupted), each of them whole. Their
- * own bytes lie in a ring, payloads where they are. Nothing can go wrong.
+ * Output. Messages are made when there is room for them, and each as a whole. Short messages that
+ * others wait for precede the next segment (§3.4: a segment cannot be interrupted). Their own bytes
+ * are in a ring; payloads are not copied. Nothing can go wrong.
  */
 #include "cla/tcpcl/tcpcl_session_private.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- the ring of bytes, the ring of pieces ---- */
 
-/* Where so many bytes can be put in one piece; NULL: there is no room now. */
+/* A contiguous place for this number of bytes; NULL: no room now. */
 static uint8_t *find_room(struct tcpcl_session *s, size_t len)
 {
     if (s->out.count == 0)
@@ -34,7 +34,7 @@ static void add_piece(struct tcpcl_session *s, const uint8_t *data, size_t len, 
     s->out.planned += len;
 }
 
-/* Behind bytes of the same kind it lengthens their piece. */
+/* Bytes after others of the same kind extend their piece. */
 static void add_control(struct tcpcl_session *s, uint8_t *at, size_t len)
 {
     struct tcpcl_piece *last =
@@ -150,7 +150,7 @@ static void put_keepalive(struct tcpcl_session *s, struct writer *w)
 
 /* ---- segments ---- */
 
-/* The transfer whose segment is next; NULL: there is none. */
+/* The transfer with the next segment; NULL: none. */
 static struct tcpcl_export *next_export(struct tcpcl_session *s)
 {
     if (s->exports.now != NULL || s->state != TCPCL_IN_UP)
@@ -184,7 +184,7 @@ static void put_segment(struct tcpcl_session *s, struct tcpcl_export *e, struct 
         tcpcl_put(w, 0, 4); /* §5.2.5.1: one segment says its length itself */
     } else if (start) {
         tcpcl_put(w, TCPCL_ITEM_HEAD_LEN + 8, 4);
-        writer_byte(w, 0); /* not critical: who does not know it loses nothing */
+        writer_byte(w, 0); /* not critical: a peer that does not support it loses nothing */
         tcpcl_put(w, TCPCL_ITEM_TRANSFER_LENGTH, 2);
         tcpcl_put(w, 8, 2);
         tcpcl_put(w, e->bundle->len, 8);
@@ -211,7 +211,8 @@ static bool segment_may_go(const struct tcpcl_session *s)
     return tcpcl_established(s) && s->out.planned < planned_max(s);
 }
 
-/* False: nothing is due. *data: what follows the message's own bytes; *keep: whose it is. */
+/* Makes the next message. False: none is due. *data: payload after the message's own bytes; *keep:
+ * its buffer. */
 static bool make_message(struct tcpcl_session *s, struct writer *w, struct slice *data,
                          struct buf **keep)
 {

@@ -55,7 +55,7 @@ static void say_failure(struct tcpcl_link *l)
         cla_say(&l->cla, 1, "%s", text);
 }
 
-/* The attempt under way, as long as nobody has answered it. */
+/* The running attempt that is not answered yet. */
 static struct tcpcl_conn *find_unanswered(const struct tcpcl_link *l)
 {
     list_for_each (it, &l->conns) {
@@ -66,8 +66,8 @@ static struct tcpcl_conn *find_unanswered(const struct tcpcl_link *l)
     return NULL;
 }
 
-/* The last attempt went to an address that is not the peer's any more. If it has failed, the next
- * one need not wait for its pause; if nobody answers, it ends. */
+/* The last attempt used an address that is no longer the peer's. If it has failed, the next one
+ * needs no pause; if it is unanswered, it ends. */
 static void follow_name(struct tcpcl_link *l)
 {
     char text[TCPCL_PLACE_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a session: contact, TLS, SESS_INIT, transfers, SESS_TERM, the end. What can go wrong:
- * the peer says what this side does not support, or nothing; the stream ends; memory. Each has its
- * tcpcl_end, and each bundle its outcome before it is told.
+ * The phases of a session: contact, TLS, SESS_INIT, transfers, SESS_TERM, the end. What can go
+ * wrong: the peer requires what this end does not support, or is silent; the stream ends; memory.
+ * Each case has its tcpcl_end, and each bundle its outcome before the end is reported.
  */
 #include "cla/tcpcl/tcpcl_session_private.h"
 
@@ -109,7 +109,7 @@ void tcpcl_begin_ending(struct tcpcl_session *s, enum tcpcl_end end, tick now)
     s->ending_due = tick_add(now, s->setup.ending_timeout);
 }
 
-/* Of an established session; one that is ending already goes on so. */
+/* For an established session; one that is ending already is unchanged. */
 void tcpcl_terminate_for(struct tcpcl_session *s, enum tcpcl_end end, uint8_t reason, tick now)
 {
     if (s->state != TCPCL_IN_UP)
@@ -143,7 +143,7 @@ void tcpcl_closed(struct tcpcl_session *s, tick now)
     tcpcl_plan_drop(s);
 }
 
-/* Both have said SESS_TERM, and nothing is under way. */
+/* Both ends have sent SESS_TERM, and no transfer is open. */
 static bool has_ended(const struct tcpcl_session *s)
 {
     return s->state == TCPCL_IN_ENDING && s->out.term_sent && s->out.term_heard &&
@@ -168,14 +168,14 @@ static void look_at_end(struct tcpcl_session *s, tick now)
 void tcpcl_secured(struct tcpcl_session *s, bool ok, tick now)
 {
     if (s->state != TCPCL_IN_SECURING)
-        return; /* it ended meanwhile */
+        return; /* it has ended meanwhile */
     if (!ok) {
         tcpcl_end(s, TCPCL_END_TLS, now); /* §4.4.3: there is no session yet to terminate */
         return;
     }
     s->state = TCPCL_IN_INIT;
     s->out.init_due = s->setup.active;
-    /* Behind a handshake that the client ended its SESS_INIT comes at once. */
+    /* After a handshake that the client finished, its SESS_INIT follows at once. */
     s->asked = s->setup.active || !s->use_tls ? now : TICK_NEVER;
 }
 
@@ -194,7 +194,7 @@ void tcpcl_admit(struct tcpcl_session *s, const struct tcpcl_terms *terms, tick 
     s->state = TCPCL_IN_UP;
 }
 
-/* ---- what is told ---- */
+/* ---- notices ---- */
 
 static bool tell_notice(struct tcpcl_notice *out, bool *told, struct tcpcl_notice notice)
 {
@@ -223,7 +223,7 @@ static bool knows_state(const struct tcpcl_session *s)
     return s->state == TCPCL_IN_UP && s->told_up;
 }
 
-/* What it has to read comes before more. */
+/* Buffered input is processed before more is read. */
 static void look_at_reading(struct tcpcl_session *s, tick now)
 {
     const bool reads = !s->rests && (tcpcl_reads(s) || tcpcl_stopped(s));
@@ -318,7 +318,7 @@ void tcpcl_silent(struct tcpcl_session *s, tick now)
     tcpcl_closed(s, now);
 }
 
-/* ---- for those who show it ---- */
+/* ---- for status ---- */
 
 static_assert(sizeof(struct tcpcl_counters) % sizeof(uint64_t) == 0, "nothing but counters");
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One session of TCPCLv4 (RFC 9174), pure: it does no I/O and reads no clock. Its owner has the
- * byte stream, and the time, which never goes back.
+ * byte stream and passes the time, which never decreases.
  *
  *   push:  tcpcl_fed · tcpcl_wrote · tcpcl_closed · tcpcl_secured · tcpcl_admit · tcpcl_send ·
  *          tcpcl_confirm · tcpcl_terminate · tcpcl_expire
- *   pull:  tcpcl_poll (the next notice) · tcpcl_space and tcpcl_reads (what to read, and whether) ·
+ *   pull:  tcpcl_poll (the next notice) · tcpcl_space and tcpcl_reads (where and whether to read) ·
  *          tcpcl_stopped (messages are left for the next turn: tcpcl_turn) · tcpcl_output (what to
- * write) · tcpcl_deadline
+ *          write) · tcpcl_deadline
  *
- * After each push the owner polls until there is no notice, then writes what tcpcl_output gives, in
- * turns until it gives nothing or the stream takes no more. Payloads are not copied on the way out,
- * and long ones are read straight into their bundle on the way in.
+ * After each push the owner calls tcpcl_poll until there is no notice, then writes the data of
+ * tcpcl_output, in turns until there is none or the stream is full. Sent payloads are not copied;
+ * long received ones are read directly into their bundle.
  *
- * The life of a session: contact headers → TCPCL_CONTACT, TLS or not → tcpcl_secured → SESS_INIT
- * both ways → TCPCL_PEER, the owner says whether → tcpcl_admit → TCPCL_UP → transfers → SESS_TERM
- * both ways or the end of the stream → an outcome for each bundle that has none → TCPCL_OVER.
+ * The phases of a session: contact headers → TCPCL_CONTACT, TLS or not → tcpcl_secured → SESS_INIT
+ * of both ends → TCPCL_PEER, the owner decides → tcpcl_admit → TCPCL_UP → transfers → SESS_TERM of
+ * both ends, or the end of the stream → an outcome for each bundle without one → TCPCL_OVER.
  */
 #ifndef CLA_TCPCL_SESSION_H
 #define CLA_TCPCL_SESSION_H
@@ -52,10 +52,11 @@ struct tcpcl_terms {
     uint64_t segment_mru;  /* longest segment to receive, bytes, >= 1 */
     uint64_t transfer_mru; /* longest bundle to receive, bytes, >= 1 */
     uint64_t segment_max;  /* longest segment to send, bytes, >= 1 */
-    tick idle;             /* silence of the peer that ends the session; 0: twice the negotiated
-                              keepalive, never without one */
-    tick transfer_idle;  /* an incoming transfer that has not grown for so long is refused; 0: never
-                          */
+    /* silence of the peer that ends the session; 0: twice the negotiated keepalive, never without
+     * one */
+    tick idle;
+    /* an incoming transfer that has not grown for so long is refused; 0: never */
+    tick transfer_idle;
     uint64_t held_bytes; /* of bundles that wait for tcpcl_confirm: with more, nothing is read */
 };
 
@@ -78,7 +79,7 @@ struct tcpcl_setup {
     bool active; /* this side connected */
     enum tcpcl_tls tls;
     tick contact_timeout;            /* from the beginning to established */
-    tick ending_timeout;             /* from SESS_TERM to the end, for transfers under way */
+    tick ending_timeout;             /* from SESS_TERM to the end, for open transfers */
     struct tcpcl_terms terms;        /* active: at once; passive: tcpcl_admit has others */
     struct tcpcl_counters *counters; /* outlives the session */
 };
@@ -94,7 +95,7 @@ enum tcpcl_state {
     TCPCL_IN_OVER,     /* the owner closes the stream */
 };
 
-/* Why a session is over. */
+/* Why a session has ended. */
 #define TCPCL_ENDS(X)                                                                              \
     X(NONE, "it is not over")                                                                      \
     X(STREAM, "the connection ended")                                                              \
@@ -121,18 +122,18 @@ enum tcpcl_fate {
     TCPCL_ACKED,   /* all of it was acknowledged: the peer has it */
     TCPCL_REFUSED, /* XFER_REFUSE; `refusal` says why */
     TCPCL_UNSENT,  /* the session ends, and nothing of it was sent */
-    TCPCL_LOST,    /* it was sent in whole or in part, and the session is over without an answer */
+    TCPCL_LOST,    /* sent in whole or in part; the session ended without an answer */
 };
 
 struct tcpcl_notice {
     enum {
-        TCPCL_CONTACT,  /* answer with tcpcl_secured, now or later. `tls`: after a handshake */
-        TCPCL_PEER,     /* tcpcl_peer tells who; answer with tcpcl_admit or tcpcl_terminate */
-        TCPCL_UP,       /* established: bundles can be sent */
+        TCPCL_CONTACT, /* answer with tcpcl_secured, now or later. `tls`: after a handshake */
+        TCPCL_PEER,    /* tcpcl_peer has the identity; answer with tcpcl_admit or tcpcl_terminate */
+        TCPCL_UP,      /* established: bundles can be sent */
         TCPCL_RECEIVED, /* `bundle` is the owner's; answer `token` with tcpcl_confirm */
         TCPCL_DONE,     /* `fate` of the bundle `key` of tcpcl_send; once for each */
-        TCPCL_ENDING,   /* no more bundles can be sent; what is under way may finish */
-        TCPCL_OVER,     /* comes last, once; `end` says why */
+        TCPCL_ENDING,   /* no more bundles can be sent; open transfers may finish */
+        TCPCL_OVER,     /* the last notice, once; `end` has the reason */
     } kind;
     bool tls;
     struct buf *bundle;
@@ -142,15 +143,14 @@ struct tcpcl_notice {
     enum tcpcl_end end;
 };
 
-/* What the peer said in its SESS_INIT, and what follows from both. Of a session that came as far
- * as TCPCL_PEER. */
+/* The peer's SESS_INIT, and the negotiated values. For a session that reached TCPCL_PEER. */
 struct tcpcl_peer {
     char node_id[TCPCL_NODE_ID_MAX + 1]; /* "": it has none */
     uint16_t keepalive_s;                /* negotiated: the smaller one */
     uint64_t segment_mru, transfer_mru;
-    tick
-        round_trip; /* from what this side said to the answer, ns: of the active side its SESS_INIT,
-                       of a passive one its contact header, but not before TLS; 0: not known */
+    /* from what this side said to the answer, ns: of the active side its SESS_INIT, of a passive
+     * one its contact header, but not before TLS; 0: not known */
+    tick round_trip;
 };
 
 /* Adds each counter of `n` to that of `sum`. */
@@ -195,15 +195,14 @@ bool tcpcl_plan_empty(const struct tcpcl_session *s);
  * silence does not count. */
 void tcpcl_rest(struct tcpcl_session *s, bool on);
 
-/* What the incoming transfer has brought so far, bytes: memory that it takes. shed: it is refused
- * (§5.2.4) and its memory is free; for an owner that has no room. Nothing happens when there is
- * none. */
+/* held: received bytes of the incoming transfer: the memory that it uses. shed: refuses it (§5.2.4)
+ * and frees its memory; for an owner without room. No effect without a transfer. */
 uint64_t tcpcl_held(const struct tcpcl_session *s);
 void tcpcl_shed(struct tcpcl_session *s, enum tcpcl_refusal reason, tick now);
 
-/* The owner has no room: no message is understood and nothing is read (on), but while bundles wait
- * for the peer's acknowledgement, which come behind what the peer sends. Then what the owner cannot
- * hold it refuses. KEEPALIVEs go out, and the peer's silence does not count. */
+/* on: the owner has no room: no message is processed and nothing is read. Exception: while bundles
+ * wait for the peer's acknowledgements, which follow the peer's transfers; then the owner refuses
+ * what it cannot hold. KEEPALIVEs are sent, and the peer's silence does not count. */
 void tcpcl_pause(struct tcpcl_session *s, bool on);
 
 /* The stream has ended. */
@@ -212,38 +211,37 @@ void tcpcl_closed(struct tcpcl_session *s, tick now);
 /* Answers to TCPCL_CONTACT: bytes from here on are those behind TLS, or of the same stream. !ok:
  * the handshake failed. */
 void tcpcl_secured(struct tcpcl_session *s, bool ok, tick now);
-/* Answers to TCPCL_PEER; terms: of a passive side, whose SESS_INIT has them; ignored for an active
- * one. */
+/* Answers TCPCL_PEER. terms: for the SESS_INIT of a passive end; ignored for an active one. */
 void tcpcl_admit(struct tcpcl_session *s, const struct tcpcl_terms *terms, tick now);
 
 /* Takes its own reference; TCPCL_DONE follows. 0; HELIO_EAGAIN: not established, or ending;
  * HELIO_ENOMEM; HELIO_ESPACE: longer than the peer's transfer MRU, or empty. */
 int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
-/* As many octets of bundles are under way (handed over, and not acknowledged) as the peer's
- * acknowledgements justify: twice the octets that fill the path, as measured; on a short path what
- * the peer acknowledges in a second, TCPCL_FLOOR_MOST at most, or in 2 ms, TCPCL_FLOOR_FAST at
- * most; TCPCL_FLIGHT_FIRST before the first acknowledgement (tcpcl_flight.c). Bundles that wait
- * outside can still be ordered. It is advice: tcpcl_send takes more. Without bundles it is
- * never full. Changes with tcpcl_send, tcpcl_take_back and tcpcl_poll. */
+/* Are as many octets of bundles in flight (passed, and not acknowledged) as the peer's
+ * acknowledgements justify? The limit is twice the octets that fill the path, as measured; on a
+ * short path the octets acknowledged in a second, at most TCPCL_FLOOR_MOST, or in 2 ms, at most
+ * TCPCL_FLOOR_FAST; TCPCL_FLIGHT_FIRST before the first acknowledgement (tcpcl_flight.c). Bundles
+ * that wait outside can still be ordered. It is advice: tcpcl_send accepts more. Without bundles it
+ * is never full. Changes with tcpcl_send, tcpcl_take_back and tcpcl_poll. */
 #define TCPCL_FLOOR_MOST (UINT64_C(5) << 18) /* 1024 bundles of 1 kB, a whole window, fit in */
 #define TCPCL_FLOOR_FAST (UINT64_C(4) << 20)
 #define TCPCL_FLIGHT_FIRST (UINT64_C(4) << 20)
 bool tcpcl_flight_full(const struct tcpcl_session *s);
 /* With so many of them it is full; at least 1. */
 uint64_t tcpcl_bound(const struct tcpcl_session *s);
-/* True: nothing of it was sent, no TCPCL_DONE follows, and it had *len bytes. False: it goes on, or
- * it is not there.
- */
+/* True: nothing of it was sent, no TCPCL_DONE follows, and it had *len bytes. False: it continues,
+ * or is unknown. */
 bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key, uint64_t *len);
 
-/* Answers TCPCL_RECEIVED: ok acknowledges, else it is refused for this reason. Once for each token,
- * as long as the session is not over; also between two polls. */
+/* Answers TCPCL_RECEIVED: ok acknowledges, else the bundle is refused for this reason. Once for
+ * each token while the session exists; also between two polls. */
 void tcpcl_confirm(struct tcpcl_session *s, uint64_t token, bool ok, enum tcpcl_refusal reason);
 
-/* Ends the session as §6.1 has it: transfers under way finish, those not begun come back. Before
- * it is established: at once. */
+/* Ends the session by §6.1: open transfers finish, those not begun are returned. Before it is
+ * established: at once. */
 void tcpcl_terminate(struct tcpcl_session *s, enum tcpcl_term reason, tick now);
-/* The session is over, whatever is under way. No SESS_TERM is sent for this: it has been sent. */
+/* Ends the session at once, with open transfers. SESS_TERM is not sent for this: it has been
+ * sent. */
 void tcpcl_cut(struct tcpcl_session *s, tick now);
 
 /* Up to `max` slices of what is to be written next, one behind the other; 0: nothing. They stay
@@ -257,15 +255,16 @@ bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now);
 tick tcpcl_deadline(const struct tcpcl_session *s);
 void tcpcl_expire(struct tcpcl_session *s, tick now);
 
-/* A KEEPALIVE goes out now, where both have negotiated them: is the peer's system still there? */
+/* Sends a KEEPALIVE now, if both ends have negotiated them, to test whether the peer's system
+ * answers. */
 void tcpcl_alive(struct tcpcl_session *s);
-/* It is not: the session is over, as after too long a silence. */
+/* The peer's system does not answer: the session ends, as after too long a silence. */
 void tcpcl_silent(struct tcpcl_session *s, tick now);
 
 /* Its own invariants, asserted. */
 void tcpcl_check(const struct tcpcl_session *s);
 
-/* For those who show it: bundles sent and not yet answered, received and not yet confirmed. */
+/* For status: bundles sent and not yet answered, received and not yet confirmed. */
 uint64_t tcpcl_in_flight(const struct tcpcl_session *s);
 uint64_t tcpcl_unconfirmed(const struct tcpcl_session *s);
 /* Bytes of those, and whether they are more than terms.held_bytes: nothing is read then. */

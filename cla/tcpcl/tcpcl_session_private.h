@@ -15,13 +15,13 @@
 #define DIRECT_LEAST 4096u /* of a segment's rest: it is read into its bundle */
 #define PIECES 256u        /* slices to write; a power of two */
 #define CONTROL_BYTES 16384u
-#define CONTROL_LEAST 512u /* room that any message's own bytes fit into */
+#define CONTROL_LEAST 512u /* room that is sufficient for any message's own bytes */
 #define PLANNED_BYTES                                                                              \
     (256u * 1024) /* with so many planned, answers wait for no further segment                     \
                    */
 #define REJECTS_MAX 16u
 
-/* A bundle on its way out: in `waiting` until its first segment is planned, then in `begun`. */
+/* A bundle to send: in `waiting` until its first segment is planned, then in `begun`. */
 struct tcpcl_export {
     struct list node;
     struct hash_node by_id; /* of those in `begun` */
@@ -31,8 +31,8 @@ struct tcpcl_export {
     uint64_t acked;   /* of these, bytes that the peer has acknowledged */
 };
 
-/* What answers an incoming segment: they are sent in the order of the segments (§5.2.4: a refusal
- * comes after the answers to all transfers before it). */
+/* Answers to incoming segments, sent in the order of the segments (§5.2.4: a refusal follows the
+ * answers to all earlier transfers). */
 struct tcpcl_answer {
     uint64_t id, length; /* of XFER_ACK; what a bundle holds while it is not confirmed */
     uint8_t flags;       /* of XFER_ACK */
@@ -64,13 +64,13 @@ struct tcpcl_session {
     enum tcpcl_end end;
     tick started, heard, spoke; /* spoke: the last byte that was written */
     tick ending_due;            /* TICK_NEVER: not ending */
-    tick asked; /* when what the peer's SESS_INIT answers was to be written; TICK_NEVER: it is no
-                   answer */
+    /* when what the peer's SESS_INIT answers was to be written; TICK_NEVER: it is no answer */
+    tick asked;
     struct tcpcl_peer peer;
-    uint64_t keepalives, rejects; /* that came */
+    uint64_t keepalives, rejects; /* received */
     bool use_tls;                 /* both can (§4.3) */
     bool paused;                  /* the owner has no room */
-    bool rests;                   /* what came took the owner long */
+    bool rests;                   /* the last messages took the owner long */
     bool deaf;                    /* nothing was read when it was last polled */
     bool stream_over, told_contact, told_peer, told_up, told_ending, told_over;
 
@@ -81,7 +81,7 @@ struct tcpcl_session {
         size_t size;     /* of the next read */
         uint32_t turn;   /* messages and items that may still be parsed; UINT32_MAX: any */
         uint32_t debt;   /* of turns to come, for what brought nothing */
-        bool direct;     /* tcpcl_space gave room of the bundle */
+        bool direct;     /* tcpcl_space returned memory of the bundle */
         enum tcpcl_step step;
         uint8_t type, flags;
         uint64_t id, items, left; /* bytes of items, of data that are still to come */
@@ -97,7 +97,7 @@ struct tcpcl_session {
         bool critical;  /* an item that must be understood is not */
         bool has_total; /* it has a Transfer Length item; any value of that may come */
         uint64_t id, total;
-        tick grown; /* when its last byte came */
+        tick grown; /* arrival of its last byte */
         struct buf *bundle;
     } import;
 
@@ -118,7 +118,7 @@ struct tcpcl_session {
     struct {                         /* octets of bundles under way (tcpcl_flight.c) */
         uint64_t queued;             /* in no segment yet */
         uint64_t sent, acked;        /* in segments; of these acknowledged, refused, or lost */
-        uint64_t bound;              /* of octets that are under way */
+        uint64_t bound;              /* limit of octets in flight */
         bool round, limited;         /* a round runs; the bound was reached in it */
         tick began, marked;          /* when the round began; when its mark was sent */
         uint64_t acked_before, mark; /* acked at its beginning; it ends with so many */
@@ -159,12 +159,12 @@ void tcpcl_reject(struct tcpcl_session *s, enum tcpcl_rejection reason, uint8_t 
 /* A message that the state does not allow, after which the two do not understand each other. */
 void tcpcl_reject_and_end(struct tcpcl_session *s, uint8_t type, tick now);
 void tcpcl_take(struct tcpcl_session *s, size_t len); /* so many bytes are parsed */
-void tcpcl_waste(struct tcpcl_session *s);            /* what came was work for nothing */
+void tcpcl_waste(struct tcpcl_session *s);            /* the received data caused useless work */
 
-/* tcpcl_import.c. head: a segment's head is there; false: it was an error that ended the session.
- * item: of a segment; of its value only a Transfer Length of the right length is there.
- * long_items: its list of items is longer than TCPCL_ITEMS_MAX. data: its length is known. room:
- * for its next bytes; NULL: they are dropped from now on. ended: its last byte is there. */
+/* tcpcl_import.c. head: a segment's head has arrived; false: an error ended the session. item: an
+ * item of a segment; only the value of a Transfer Length with a valid length is present.
+ * long_items: its list of items exceeds TCPCL_ITEMS_MAX. data: its length is known. room: memory
+ * for its next bytes; NULL: they are dropped from now on. ended: its last byte has arrived. */
 void tcpcl_segment_head(struct tcpcl_session *s, tick now);
 void tcpcl_segment_item(struct tcpcl_session *s, uint8_t flags, unsigned type, const uint8_t *value,
                         size_t len);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop's time among sessions. Whoever sends messages that take little time notices nothing of
- * this. A session whose messages take longer has fewer of them in a turn: so many as fit its part
- * of TURN_TIME (TCPCL_TURN_ALONE for one session alone), or one. A session whose messages take
- * longer than a fair time, whether each by much or all of them by a little, rests for as long as
- * they took. It rests REST_SHARED times as long if a quick session, another link of the node or an
- * application brought a bundle meanwhile. All that took long of late rest at the same time, so that
- * together they leave half of the loop's time to others, or three quarters to quick ones. What the
- * node does for a link later than it came (bundles in fragments are verified when all of them are
- * here) makes all sessions of the link rest, also those that it has next.
- * Data are not measured where they are read. Those of an accepted bundle cost nothing; those that
- * were read for nothing, since their transfer or bundle is refused, count as TCPCL_BYTE_TIME for
- * each byte. So sessions that fill the memory with transfers that cannot end leave the time to
- * those that bring bundles.
+ * Shares of the loop's time for sessions. Sessions with short messages are not affected.
  *
- * What can go wrong: the operating system suspends this process in the middle of a message, which
- * is not the peer's fault (os/took.h). A rest outlasts its connection.
+ * A session whose messages take longer has fewer of them in a turn: as many as fit its part of
+ * TURN_TIME (TCPCL_TURN_ALONE for a single session), or one. A session whose messages take longer
+ * than a fair time, each by much or all by a little, rests for as long as they took. It rests
+ * REST_SHARED times as long if another session, another link of the node or an application brought
+ * a bundle meanwhile. All such sessions rest at the same time. So together they leave half of the
+ * loop's time to others, or three quarters to those with short messages.
+ *
+ * Work of the node for a link after arrival (bundles in fragments are verified when complete) makes
+ * all sessions of the link rest, also later ones.
+ *
+ * Data are not measured when they are read. Data of an accepted bundle cost nothing. Data of a
+ * refused transfer or bundle count as TCPCL_BYTE_TIME for each byte. So sessions that fill the
+ * memory with transfers that cannot end leave the time to sessions that bring bundles.
+ *
+ * What can go wrong: the operating system suspends this process during a message, which is not the
+ * peer's fault (os/took.h). A rest continues after its connection has ended.
  */
 #include <assert.h>
 #include <string.h>

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan's times are dates; the agent's count from another origin, and the router knows by how
- * much. At each time at which the plan says something else of a link, the link is told, before the
- * agent asks its router. What can go wrong: the file, each error of which is said with its line;
- * the node has no number; the wall clock steps, which is told.
+ * The contact plan of a node. The plan's times are dates; the agent's clock has another origin, and
+ * the router knows the offset.
+ *
+ * At each time at which the plan changes for a link, drive_links passes the change to the link,
+ * before the agent asks its router. When the last contact of a link ends, drive_link waits for
+ * answers that may still arrive (is_over), and then takes back the bundles that the link has in
+ * hand (give_up_link): they are placed again over other routes.
+ *
+ * What can go wrong: the file, each error of which is logged with its line; the node has no number;
+ * the wall clock steps, which is logged.
  */
 #include "node/plan/node_plan.h"
 
@@ -37,7 +43,7 @@ static int new_plan(const struct config *c, uint64_t seed, struct plan **out)
     return plan_new(out, &config);
 }
 
-/* A pipe would stop the whole node until somebody writes to it. */
+/* A pipe would block the whole node until a writer opens it. */
 static int read_draft(struct plan_draft *d, const char *path, struct conf_errors *e)
 {
     char why[128];
@@ -160,7 +166,9 @@ int node_plan_check(const struct config *c, tick wall, bool *is_over, struct con
     return rc;
 }
 
-/* A few of what the link has. */
+/* Takes a few of the link's bundles back, and sets the alarm for the rest. ops->cancel stops a
+ * transmission; its outcome follows. A bundle whose transmission has not begun is placed again at
+ * once. */
 static void give_some_back(struct node_plan *p, struct node_link *l)
 {
     uint64_t keys[PLAN_ROUTER_KEYS];
@@ -169,7 +177,7 @@ static void give_some_back(struct node_plan *p, struct node_link *l)
     l->gives_back = ops != NULL && ops->cancel != NULL &&
                     plan_router_walk(p->router, l->index, &l->back, keys, &n);
     for (size_t i = 0; i < n; i++)
-        if (ops->cancel(l->cla, keys[i]) == HELIO_ENOENT) /* what is in the queue stays there */
+        if (ops->cancel(l->cla, keys[i]) == HELIO_ENOENT) /* queued bundles stay there */
             agent_sent(p->node->agent, keys[i], false, node_now(p->node));
     if (l->gives_back)
         alarm_set(&p->back, 0);
@@ -186,8 +194,8 @@ static void on_back(void *context)
     node_wake(n);
 }
 
-/* The last contact is over: what it could not finish is not left on the link, but goes another way.
- */
+/* The last contact has ended: takes back the bundles that the link has in hand, so that they use
+ * other routes. */
 static void give_up_link(struct node_plan *p, struct node_link *l)
 {
     plan_router_walk_begin(p->router, &l->back);
@@ -200,7 +208,8 @@ static bool same_contact(const struct cla_contact *a, const struct cla_contact *
            a->round_trip == b->round_trip;
 }
 
-/* The plan's word, when it is another one. NULL: it has none any more. */
+/* Passes the plan's contact to the adapter, if it has changed. NULL: the plan has no contacts for
+ * the link any more. */
 static void tell_contact(struct node_link *l, const struct cla_contact *c)
 {
     if (c == NULL ? !l->planned : l->planned && same_contact(&l->contact, c))
@@ -211,8 +220,9 @@ static void tell_contact(struct node_link *l, const struct cla_contact *c)
     l->cla->ops->contact(l->cla, c);
 }
 
-/* Is the link done with? What was sent last may still be answered while the neighbour transmits:
- * for a round trip and some time more. *due: when to look again. */
+/* Has the link's last contact ended? Its last transmissions may still be answered while the
+ * neighbour transmits: so it ends a round trip and PLAN_ROUTER_GRACE later. *due: when to check
+ * again. True: it has ended now. */
 static bool is_over(struct node_link *l, const struct plan_link *is, tick now, tick *due)
 {
     if (!is->over || !is->receive)
@@ -228,7 +238,7 @@ static bool is_over(struct node_link *l, const struct plan_link *is, tick now, t
     return l->given_up && !before;
 }
 
-/* Returns until when this holds. */
+/* Applies the plan to a link. Returns when to call it again. */
 static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
 {
     struct plan_link is;
@@ -252,8 +262,8 @@ static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
     return due;
 }
 
-/* Once, and again after a change that brought contacts: no link of this node has a contact, now or
- * later. It may be so from the start. */
+/* Logs once, and again after a change with new contacts, that no link of this node has a contact,
+ * now or later. This may be so from the start. */
 static void tell_over(struct node_plan *p)
 {
     const struct node *n = p->node;
@@ -273,7 +283,7 @@ static void tell_over(struct node_plan *p)
     p->told_over = planned && !some;
 }
 
-/* Links are as the plan says, and the next time that it says something. */
+/* Applies the plan to all links, and sets the alarm for its next change. */
 static void drive_links(void *context)
 {
     struct node_plan *p = context;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's contact plan (key `plan`): bundles go by it, and its contacts drive the links. What
- * the plan does not know goes by the static routes. An operator changes it while the node runs.
+ * The node's contact plan (key `plan`): it routes bundles, and its contacts control the links.
+ * Static routes apply to destinations that the plan does not have. An operator can change the plan
+ * while the node runs.
  *
- * A plan's times are those of the wall clock. One that has dates follows a step of that clock; one
- * whose times count from its reading does not.
+ * A plan's times are those of the wall clock. A plan with dates follows a step of that clock; a
+ * plan with times relative to its reading does not.
  */
 #ifndef NODE_PLAN_H
 #define NODE_PLAN_H
@@ -90,8 +91,8 @@ void node_plan_tell_notes(struct node *n, const struct node_plan_file *f);
 void node_plan_look(struct node_plan *p);
 /* The plan is another one: links and what waits follow it. */
 void node_plan_changed(struct node_plan *p);
-/* What is unfinished on the links to this neighbour goes another way, or again: it is taken back in
- * steps, the first of them now. */
+/* Takes unfinished bundles back from the links to this neighbour in steps, the first of them now:
+ * they are placed again. */
 void node_plan_give_up(struct node_plan *p, uint64_t neighbour);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operator changes of the contact plan of a running node. A change is tried first, and
- * takes effect whole: links follow, and all that waits is placed anew. What was on its way over a
- * contact that is cut is taken back from the link and placed anew, too. What can go wrong: the text
- * or file, what overlaps, a contact that is not there; then the plan is as it was.
+ * Changes of the contact plan of a running node. A change is checked first, and is then applied as
+ * a whole: links follow, and all waiting bundles are placed again. Bundles in transmission over a
+ * contact that is cut are taken back from the link and placed again, too. What can go wrong: the
+ * text or file, overlaps, an unknown contact; then the plan is unchanged.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The light time is looked up some time ahead, so that a timer that starts now is long enough for
- * an answer that takes a later, longer way: it grows a little early, and shrinks on time. Nothing
- * can go wrong; where no light time is known none is told.
+ * an answer over a later, longer path: the timer grows a little early, and shrinks on time. Nothing
+ * can go wrong; without a known light time none is set.
  */
 #include "node/plan/plan_link.h"
 
