@@ -162,6 +162,11 @@ struct node {
     } echo_unsent;              /* answers that the agent did not take */
     uint64_t restored;          /* bundles that the store gave back at start */
     uint64_t store_failures;
+    struct node_medium {
+        bool known, told; /* fits; and that it is below store.limit was logged */
+        uint64_t fits, told_fits;
+        struct watch_pace pace;
+    } medium; /* node_medium.h */
     struct {
         uint64_t gave_way, refused, reports, too_late, kept, dropped; /* counters when told */
         tick after;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "cla/link_state.h"
-#include "node/node.h"
+#include "node/node_medium.h"
 #include "node/plan/plan_draft.h"
 
 #define DTN_EPOCH_MS (DTN_EPOCH_UNIX * 1000)
@@ -87,6 +87,17 @@ static void write_whose(const struct node *n, const struct agent_shortage *s, ch
     }
 }
 
+/* Is the limit a part of store.limit, or all of it? */
+static bool of_medium(const struct agent_shortage *s)
+{
+    return s->unit == AGENT_UNIT_BYTES &&
+           (s->limit == AGENT_LIMIT_BYTES || s->limit == AGENT_LIMIT_PEER ||
+            s->limit == AGENT_LIMIT_USER || s->limit == AGENT_LIMIT_SOURCE ||
+            s->limit == AGENT_LIMIT_ENDPOINT);
+}
+
+#define MEDIUM_TEXT "; the medium of the store has less room than store.limit"
+
 const char *node_shortage_text(const struct node *n, const struct agent_shortage *s,
                                char out[SHORTAGE_TEXT_MAX])
 {
@@ -102,8 +113,9 @@ const char *node_shortage_text(const struct node *n, const struct agent_shortage
     write_whose(n, s, whose, sizeof whose);
     if (s->unit == AGENT_UNIT_BYTES)
         snprintf(more, sizeof more, ", and this bundle has %" PRIu64, s->bytes);
-    snprintf(out, SHORTAGE_TEXT_MAX, "%s: %" PRIu64 " of %" PRIu64 " %s%s%s", key_text(n, s),
-             s->used, s->most, units[s->unit], whose, more);
+    snprintf(out, SHORTAGE_TEXT_MAX, "%s: %" PRIu64 " of %" PRIu64 " %s%s%s%s", key_text(n, s),
+             s->used, s->most, units[s->unit], whose, more,
+             node_medium_short(n) && of_medium(s) ? MEDIUM_TEXT : "");
     return out;
 }
 

@@ -8,7 +8,7 @@
 
 struct node;
 
-#define SHORTAGE_TEXT_MAX (EID_TEXT_MAX + 160)
+#define SHORTAGE_TEXT_MAX (EID_TEXT_MAX + 224)
 
 /* The name of a link by its number; "(removed)". */
 const char *node_shortage_link(const struct node *n, int link);

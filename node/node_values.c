@@ -4,6 +4,7 @@
 
 #include "cla/seglog.h"
 #include "node/node_log.h"
+#include "node/node_medium.h"
 #include "node/node_meter.h"
 #include "node/node_security.h"
 #include "node/node_state.h"
@@ -220,9 +221,13 @@ static uint64_t sum_no_room(const struct agent_counters *c)
       "gauge", "bundles that the node may have")                                                   \
     X(bytes, true, s->c->bytes, "bytes", IN_STATUS | IN_TOP, "bundle_bytes", "gauge",              \
       "their bytes")                                                                               \
-    X(store_max, true, s->node->config->store.limit, "store_max", IN_TOP, "bundle_bytes_limit",    \
-      "gauge", "bytes of bundles that the node may have")                                          \
-    X(limit_bytes, true, s->node->config->store.limit, "limit_bytes", IN_STORE, NULL, NULL, NULL)  \
+    X(store_max, true, node_medium_limit(s->node), "store_max", IN_TOP, "bundle_bytes_limit",      \
+      "gauge",                                                                                     \
+      "bytes of bundles that the node may have: store.limit, or what its medium has room for")     \
+    X(limit_bytes, true, s->node->config->store.limit, "limit_bytes", IN_STORE,                    \
+      "bundle_bytes_configured", "gauge", "store.limit")                                           \
+    X(effective_limit, true, node_medium_limit(s->node), "effective_limit_bytes", IN_STORE, NULL,  \
+      NULL, NULL)                                                                                  \
     X(memory, true,                                                                                \
       s->c->memory_bytes + s->c->record_bytes + s->c->arriving_bytes + s->c->seen_bytes,           \
       "memory_bytes", IN_TOP, "memory_bytes", "gauge", "memory that bundles take")                 \

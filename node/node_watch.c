@@ -14,6 +14,7 @@
 #include "node/app/apps.h"
 #include "node/node_clock.h"
 #include "node/node_log.h"
+#include "node/node_medium.h"
 #include "node/node_meter.h"
 #include "node/node_permit.h"
 #include "node/node_shortage.h"
@@ -372,11 +373,14 @@ static void watch_echo(struct node *n, tick now)
     w->echo_unsent = n->echo_unsent.count;
 }
 
-static const char *store_error_text(int error)
+/* A medium that is full may take a part of a write (HELIO_EIO). */
+static const char *store_error_text(const struct node *n, int error)
 {
-    return helio_code(error) == HELIO_ESPACE ? "the medium is full (df shows its room)"
-           : error < 0                       ? helio_strerror(error)
-                                             : "out of memory";
+    const bool full = helio_code(error) == HELIO_ESPACE ||
+                      (helio_code(error) == HELIO_EIO && node_medium_short(n));
+    return full        ? "the medium is full (df shows its room)"
+           : error < 0 ? helio_strerror(error)
+                       : "out of memory";
 }
 
 static void watch_store(struct node *n, tick now)
@@ -385,7 +389,7 @@ static void watch_store(struct node *n, tick now)
     if (n->store_failures == w->stores || !watch_may_tell(&w->storing, now))
         return;
     say(&n->say, LEVEL_ERROR, "store: %s: %" PRIu64 " bundles could not be stored: %s",
-        n->config->store.path, n->store_failures - w->stores, store_error_text(w->store_error));
+        n->config->store.path, n->store_failures - w->stores, store_error_text(n, w->store_error));
     w->stores = n->store_failures;
 }
 

@@ -18,13 +18,14 @@ struct storage;
 #define STORAGE_CLOCK "clock" /* life_clock_write */
 
 /* Outcomes, in the loop's thread and in the order of the requests; but a put that finds no room
- * while removals are left has its outcome after these. */
+ * beside others, or while removals are left, has its outcome after these. */
 struct storage_events {
     void *context;
     void (*stored)(void *context, uint64_t key, int error); /* 0, HELIO_ESPACE … */
     /* NULL: failed; empty: its bytes are damaged */
     void (*loaded)(void *context, uint64_t key, struct buf *bundle);
     void (*trouble)(void *context, const char *text);
+    void (*fits)(void *context, uint64_t bytes); /* status.fits is another one; NULL: nobody asks */
 };
 
 /* Opens the store and locks its directory against a second node. Returns 0, or an error with the
@@ -46,7 +47,8 @@ int storage_remove(struct storage *s, const struct agent_action *a);
 int storage_note(struct storage *s, const char *name, struct slice value);
 void storage_submit(struct storage *s);
 
-/* Forgets the marks whose time has come, and with durability async flushes to the medium. */
+/* Forgets the marks whose time has come, with durability async flushes to the medium, and looks at
+ * the medium's room. (The thread also looks by itself when puts may have taken an eighth of it.) */
 void storage_tidy(struct storage *s, uint64_t dtn_ms);
 
 struct storage_status {
@@ -54,6 +56,8 @@ struct storage_status {
     uint64_t waiting; /* requests without outcome */
     uint64_t commits, jobs, failures;
     uint64_t damaged; /* bundles set aside */
+    uint64_t fits;    /* bundle bytes for which the medium has room, those in the store included;
+                         UINT64_MAX: not known */
 };
 void storage_status(struct storage *s, struct storage_status *out);
 

@@ -20,6 +20,7 @@
 #include "node/http/uv_http.h"
 #include "node/node.h"
 #include "node/node_log.h"
+#include "node/node_medium.h"
 #include "node/node_meter.h"
 #include "node/node_reload.h"
 #include "node/node_sandbox.h"
@@ -81,6 +82,7 @@ static void on_second(void *context)
     if (h->watched)
         (void)notify_send(h->manager, "WATCHDOG=1");
     node_tell_shortage(n);
+    node_medium_watch(n);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
         storage_tidy(n->storage, agent_life_ms(n->agent, node_now(n)));
 }
@@ -112,6 +114,11 @@ static void on_trouble(void *context, const char *text)
         return; /* it is counted */
     n->trouble_after = now + TROUBLE_PAUSE;
     say(&n->say, LEVEL_ERROR, "store: %s", text);
+}
+
+static void on_fits(void *context, uint64_t bytes)
+{
+    node_medium_fits(context, bytes);
 }
 
 static int restore_bundle(void *context, uint64_t key, struct slice head, uint64_t bytes)
@@ -174,7 +181,11 @@ static int open_store(struct node *n)
         say(&n->say, LEVEL_ERROR,
             "store: %llu damaged bundles are set aside; helio-store shows and saves them",
             (unsigned long long)s->ops->damaged(s));
-    struct storage_events events = {n, on_stored, on_loaded, on_trouble};
+    struct storage_events events = {n, on_stored, on_loaded, on_trouble, on_fits};
+    struct storage_status status;
+    storage_status(n->storage, &status);
+    node_medium_fits(n, status.fits);
+    node_medium_watch(n);
     if (err == 0)
         err = storage_start(n->storage, n->loop, &events);
     if (err < 0)

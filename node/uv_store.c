@@ -10,12 +10,12 @@
  * Of many removals (bundles that end together) a transaction has some only, so that no put waits
  * for all of them: it is as long as the agent's window of puts (bp/agent/agent_storing.c) makes it.
  *
- * What can go wrong: a put that the limit refuses fails alone; if removals are left, it is tried
- * again after them, since they make room. A commit that fails (the medium is
- * full) undoes all, so each job is tried again in a transaction of its own: those that fit stay. A
- * removal that fails is kept and tried with the next batch, since nobody asks for it again. A
- * bundle whose bytes are damaged is set aside and not tried again. Marks come as fast as bundles
- * do: once there are more old ones than a call removes, each round removes some.
+ * What can go wrong: a put for which there is no room fails alone; if other puts of its transaction
+ * took the room, or removals are left that make some, it is tried again. A commit that fails (the
+ * medium is full) undoes all, so each job is tried again in a transaction of its own: those that
+ * fit stay. A removal that fails is kept and tried with the next batch, since nobody asks for it
+ * again. A bundle whose bytes are damaged is set aside and not tried again. Marks come as fast as
+ * bundles do: once there are more old ones than a call removes, each round removes some.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,9 @@
 #include "os/uv_bell.h"
 #include "store/store_record.h"
 
-#define ANSWERS_MAX 32 /* told in one round of the loop */
+#define ANSWERS_MAX 32          /* told in one round of the loop */
+#define PUT_BESIDE 1024         /* bytes that a put takes beside the bundle's, about */
+#define LOOK_LEAST (256U << 10) /* between two looks at the medium */
 
 enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_NOTE, JOB_TIDY };
 
@@ -60,9 +62,11 @@ struct storage {
     struct jobs finished;  /* … and done, but not told yet */
     struct jobs retry;     /* the thread's: removals that failed, */
     struct jobs removals;  /* … removals that have their turn later, */
-    struct jobs again;     /* … and puts that found no room before these */
+    struct jobs again;     /* … and puts that found no room before these, or beside others */
     uint64_t forget_ms;    /* the thread's: marks that end before may go … */
     bool forget_more;      /* … and there are more of them than one call takes */
+    uint64_t look_at;      /* the thread's: bytes of puts until it looks at the medium again */
+    uint64_t told_fits;    /* the loop's */
     uv_mutex_t mutex;      /* guards what follows */
     uv_cond_t cond;
     struct jobs todo, done;
@@ -93,6 +97,16 @@ static void jobs_move(struct jobs *to, struct jobs *from)
     jobs_init(from);
 }
 
+/* How much the medium takes. After that many bytes of puts it may be an eighth less. */
+static uint64_t look_at_medium(struct storage *s)
+{
+    const struct store_ops *ops = s->store->ops;
+    const uint64_t fits = ops->fits == NULL ? UINT64_MAX : ops->fits(s->store);
+    const uint64_t held = ops->bytes(s->store), eighth = fits > held ? (fits - held) / 8 : 0;
+    s->look_at = eighth > LOOK_LEAST ? eighth : LOOK_LEAST;
+    return fits;
+}
+
 int storage_open(struct storage **out, const struct store_ops *ops, const struct store_options *o,
                  char *why, size_t why_cap)
 {
@@ -119,6 +133,7 @@ int storage_open(struct storage **out, const struct store_ops *ops, const struct
     }
     s->status.bytes = ops->bytes(s->store);
     s->status.damaged = ops->damaged(s->store);
+    s->status.fits = s->told_fits = look_at_medium(s);
     *out = s;
     return 0;
 }
@@ -261,30 +276,50 @@ static void fill_batch(struct storage *s, struct jobs *asked, struct jobs *batch
     }
 }
 
-static struct jobs *jobs_after(struct storage *s, const struct job *j, struct jobs *finished)
+/* put: something was put with it. The next transaction has more room: for fewer puts, and after
+ * removals. */
+static struct jobs *jobs_after(struct storage *s, const struct job *j, bool put,
+                               struct jobs *finished)
 {
     if (j->kind == JOB_REMOVE && j->result < 0)
         return &s->retry;
     const bool may_fit = j->kind == JOB_PUT && j->result == HELIO_ESPACE;
-    return may_fit && s->removals.first != NULL ? &s->again : finished;
+    return may_fit && (put || s->removals.first != NULL) ? &s->again : finished;
 }
 
 /* Takes what is to be tried again out of the batch. Returns how many jobs failed in all. */
 static uint64_t keep_failed(struct storage *s, struct jobs *batch, struct jobs *finished)
 {
     uint64_t failed = 0;
+    bool put = false;
+    for (const struct job *j = batch->first; j != NULL; j = j->next)
+        put = put || (j->kind == JOB_PUT && j->result == 0);
     for (struct job *j = batch->first, *next; j != NULL; j = next) {
         next = j->next;
-        struct jobs *to = jobs_after(s, j, finished);
+        struct jobs *to = jobs_after(s, j, put, finished);
         failed += j->result < 0 && to != &s->again;
         jobs_add(to, j);
     }
     return failed;
 }
 
+/* Is it time to look at the medium's room? */
+static bool look_is_due(struct storage *s, const struct job *finished)
+{
+    uint64_t put = 0;
+    bool tidied = false;
+    for (const struct job *j = finished; j != NULL; j = j->next) {
+        if (j->kind == JOB_PUT && j->result == 0)
+            put += j->bundle->len + PUT_BESIDE;
+        tidied = tidied || j->kind == JOB_TIDY;
+    }
+    s->look_at -= put < s->look_at ? put : s->look_at;
+    return tidied || s->look_at == 0;
+}
+
 static bool has_work(const struct storage *s)
 {
-    return s->todo.first != NULL || s->removals.first != NULL;
+    return s->todo.first != NULL || s->removals.first != NULL || s->again.first != NULL;
 }
 
 static void thread_main(void *arg)
@@ -311,11 +346,13 @@ static void thread_main(void *arg)
         uint64_t failed = keep_failed(s, &batch, &finished);
         uint64_t bytes = s->store->ops->bytes(s->store);
         uint64_t damaged = s->store->ops->damaged(s->store);
+        uint64_t fits = look_is_due(s, finished.first) ? look_at_medium(s) : s->status.fits;
         uv_mutex_lock(&s->mutex);
         s->status.commits += ran;
         s->status.failures += failed;
         s->status.bytes = bytes;
         s->status.damaged = damaged;
+        s->status.fits = fits;
         jobs_move(&s->done, &finished);
         uv_bell_ring(s->bell);
     }
@@ -364,7 +401,11 @@ static bool take_done(struct storage *s, uint64_t most)
     uint64_t n = 0, told = 0;
     uv_mutex_lock(&s->mutex);
     jobs_move(&s->finished, &s->done);
+    const uint64_t fits = s->status.fits;
     uv_mutex_unlock(&s->mutex);
+    if (fits != s->told_fits && s->events.fits != NULL)
+        s->events.fits(s->events.context, fits);
+    s->told_fits = fits;
     for (struct job *j = s->finished.first; j != NULL && told < most; j = s->finished.first, n++) {
         s->finished.first = j->next;
         if (j->next == NULL)

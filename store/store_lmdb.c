@@ -9,14 +9,11 @@
  * touched), the map is full or a write fails all the same (the transaction is spoilt; commit says
  * so and nothing of it happened), rows that differ from their check values (never given out), a
  * file that somebody removed or moved away (what is written would be lost: begin and commit say so,
- * while what is in it can still be read). Since LMDB never overwrites pages in use, even a
- * removal needs some: blocks are reserved behind the end of the file before each put, and puts
- * leave RESERVE of them, so that a full store can be emptied. The map is not writable, so that a
- * full medium is an error and never a signal.
+ * while what is in it can still be read). The map is not writable, so that a full medium is an
+ * error and never a signal (store_lmdb_room.c).
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/crc.h"
@@ -24,8 +21,6 @@
 #include "store/store_lmdb_pages.h"
 
 #define NOTE_NAME_MAX 32
-#define RESERVE (UINT64_C(1) << 20) /* bytes that puts leave for removals */
-#define RESERVE_STEP (UINT64_C(16) << 20)
 #define PAGES_PER_PUT                                                                              \
     16 /* at most, beside the bundle itself: paths through the trees, the head                     \
         */
@@ -113,6 +108,7 @@ int lmdb_begin(struct store *s)
     assert(l->txn == NULL);
     l->broken = 0;
     l->putting = 0;
+    l->no_blocks = false;
     l->bytes_before = l->bytes;
     l->damaged_before = l->damaged;
     int rc = mdb_txn_begin(l->env, NULL, 0, &l->txn);
@@ -139,59 +135,6 @@ int lmdb_commit(struct store *s)
     else if (!in_place(l)) /* it may be another that is found at the next start */
         return HELIO_ENOENT;
     return lmdb_error(rc);
-}
-
-/* Bytes of pages that lie free within the file. */
-static uint64_t free_bytes(struct lmdb *l)
-{
-    MDB_txn *txn;
-    MDB_cursor *c;
-    uint64_t pages = 0;
-    if (mdb_txn_begin(l->env, NULL, MDB_RDONLY, &txn) != 0)
-        return 0;
-    if (mdb_cursor_open(txn, 0, &c) == 0) {
-        MDB_val k, v;
-        while (mdb_cursor_get(c, &k, &v, MDB_NEXT) == 0 && v.mv_size >= sizeof(size_t)) {
-            size_t n; /* each row is a list of page numbers after its length */
-            memcpy(&n, v.mv_data, sizeof n);
-            pages += n;
-        }
-        mdb_cursor_close(c);
-    }
-    mdb_txn_abort(txn);
-    return pages * l->page_bytes;
-}
-
-/* Is there room for the transaction's puts and `more`, with RESERVE left? 0 or HELIO_ESPACE. */
-static int reserve_space(struct lmdb *l, uint64_t more)
-{
-    assert(l->page_bytes > 0);
-    MDB_envinfo info;
-    mdb_filehandle_t fd;
-    mdb_env_info(l->env, &info);
-    mdb_env_get_fd(l->env, &fd);
-    uint64_t end = (info.me_last_pgno + 1) * l->page_bytes + l->putting + more + RESERVE;
-    if (end <= l->reserved)
-        return 0;
-    for (uint64_t step = RESERVE_STEP;; step = 0) {
-        assert(end > l->reserved);
-        off_t from = (off_t)l->reserved, len = (off_t)(end + step - l->reserved);
-        int r;
-        do {
-            r = fallocate(fd, FALLOC_FL_KEEP_SIZE, from, len);
-        } while (r != 0 && errno == EINTR);
-        if (r == 0) {
-            l->reserved = end + step;
-            return 0;
-        }
-        if (errno != ENOSPC && errno != EDQUOT) {
-            l->reserved = UINT64_MAX;
-            return 0;
-        }
-        if (step == 0)
-            break;
-    }
-    return free_bytes(l) >= 2 * (l->putting + more) + RESERVE ? 0 : HELIO_ESPACE;
 }
 
 static MDB_val key_of(uint64_t key, uint8_t name[8])
@@ -258,7 +201,7 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
     if (bundle.len > l->limit || l->bytes > l->limit - bundle.len)
         return HELIO_ESPACE;
     uint64_t pages = bundle.len + PAGES_PER_PUT * l->page_bytes;
-    if (reserve_space(l, pages) < 0)
+    if (lmdb_reserve(l, pages) < 0)
         return HELIO_ESPACE;
     struct store_head h = head_for(head, bundle, crc32c(0, bundle.data, bundle.len));
     const unsigned flags = MDB_NOOVERWRITE | append_flag(l, key);
@@ -562,4 +505,5 @@ const struct store_ops store_lmdb = {
     .damaged = lmdb_damaged,
     .flush = lmdb_flush,
     .bytes = lmdb_bytes,
+    .fits = lmdb_fits,
 };

@@ -28,6 +28,8 @@ struct lmdb {
     int broken;        /* the error that spoilt the transaction */
     uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: cannot tell */
     uint64_t putting;  /* bytes of pages that the transaction's puts may take */
+    bool no_blocks;    /* in the transaction: the medium had none for the file … */
+    uint64_t free;     /* … which had so many bytes of free pages when it began */
     uint64_t page_bytes;
     const uint8_t *map; /* where LMDB has the file; map_bytes of it */
     uint64_t map_bytes;
@@ -60,6 +62,11 @@ bool lmdb_bundle_whole(const struct lmdb *l, const MDB_val *v);
 /* Calls fn for each row of a table; a negative error of ours, or what fn returned. */
 int lmdb_each_row(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
                   void *ctx);
+
+/* store_lmdb_room.c: is there room on the medium for the transaction's puts and `more`, with some
+ * left for removals? 0 or HELIO_ESPACE. fits: of store_ops. */
+int lmdb_reserve(struct lmdb *l, uint64_t more);
+uint64_t lmdb_fits(struct store *s);
 
 /* store_lmdb_marks.c: of store_ops */
 int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms);

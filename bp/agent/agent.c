@@ -143,6 +143,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
         return HELIO_ENOMEM;
     a->config = *config;
     set_defaults(&a->config);
+    a->held_most = a->config.held_bytes;
     a->primary_crc = config->crc == CRC_NONE ? CRC_32C : config->crc; /* §4.3.1 */
     if (tables_init(a, config->seed) < 0) {
         free(a);
@@ -173,6 +174,16 @@ int agent_new(struct agent **out, const struct agent_config *config)
     }
     *out = a;
     return 0;
+}
+
+void agent_fits(struct agent *a, uint64_t held_bytes)
+{
+    const uint64_t limit = held_bytes < a->held_most ? held_bytes : a->held_most;
+    assert(!a->config.memory_only);
+    if (limit == a->config.held_bytes)
+        return;
+    a->config.held_bytes = limit;
+    quota_share_out(a);
 }
 
 static void free_records(struct agent *a)

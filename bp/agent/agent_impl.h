@@ -220,6 +220,7 @@ struct agent {
     uint64_t ranks;                    /* turns so far, of all queues */
     uint64_t assembly_bytes;           /* of all assemblies, with their ids */
     struct list gathering; /* assemblies without all bytes, the one that grew longest ago first */
+    uint64_t held_most;    /* held_bytes as configured; config has what is in force */
     uint64_t parties;      /* peers with a share, this node included */
     uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
     uint64_t common_used[QUOTA_KINDS];                 /* beyond the shares */

@@ -68,9 +68,9 @@ static uint64_t above(const struct agent *a, const struct account *x, size_t kin
     return used > share ? used - share : 0;
 }
 
-/* Shares and what is used beyond them, after a peer was added or removed. Of the peers without a
- * share, of which there may be any number, all that they use is beyond it: their sum is enough. */
-static void share_out(struct agent *a)
+/* Of the peers without a share, of which there may be any number, all that they use is beyond it:
+ * their sum is enough. */
+void quota_share_out(struct agent *a)
 {
     assert(a->parties > 0 && a->ways > 0);
     const struct agent_config *c = &a->config;
@@ -128,7 +128,7 @@ int quota_add_peer(struct agent *a, uint64_t id)
         a->parties++;
         list_add_tail(&a->sharers, &x->sharing);
     }
-    share_out(a);
+    quota_share_out(a);
     return 0;
 }
 
@@ -140,7 +140,7 @@ void quota_sub_peer(struct agent *a, uint64_t id)
         a->parties--;
         list_sub(&x->sharing);
     }
-    share_out(a);
+    quota_share_out(a);
     account_unpin(a, &a->peers, x);
 }
 

@@ -93,6 +93,10 @@ struct store_ops {
     uint64_t (*damaged)(struct store *s);  /* bundles that were set aside */
     int (*flush)(struct store *s);         /* STORE_ASYNC: to the medium now; else nothing */
     uint64_t (*bytes)(struct store *s);    /* bundle bytes held */
+    /* Outside a transaction: so many bundle bytes, held ones included, find room on the medium as
+     * it is now, about; UINT64_MAX: not known. limit_bytes counts beside it. NULL: there is no
+     * medium. */
+    uint64_t (*fits)(struct store *s);
 };
 
 struct store {

@@ -98,7 +98,8 @@ class HttpTest(unittest.TestCase):
         status, counters = self.lab.control(1, "status"), self.lab.control(1, "counters")
         same = {"bundles": status["bundles"], "bundle_bytes": status["bytes"], "arriving_bytes": status["arriving_bytes"], "clock_steps_total": status["clock_steps"],
                 "bundles_accepted_total": counters["agent"]["accepted_local"], "deliveries_total": counters["agent"]["delivered"],
-                "application_requests_total": counters["applications"]["requests"], "bundle_bytes_limit": status["store"]["limit_bytes"]}
+                "application_requests_total": counters["applications"]["requests"], "bundle_bytes_configured": status["store"]["limit_bytes"],
+                "bundle_bytes_limit": status["store"]["effective_limit_bytes"]}
         self.assertEqual({key: v[f"heliograph_{key}"] for key in same}, same)  # one table
 
     def security(self):

@@ -21,6 +21,8 @@ struct fake {
     atomic_int removes;          /* removals work? */
     int held, held_then;         /* keys that are in the store; before the open transaction */
     int room;                    /* for so many keys */
+    atomic_int puts_room;        /* and of one transaction for so many puts */
+    atomic_uint_fast64_t fits;   /* what it says of its medium */
     int removed, removed_before; /* removals; those before the last put that found room */
     atomic_int commits, forgets;
     atomic_int spoilt;    /* key whose bytes are damaged; 0: none */
@@ -66,7 +68,7 @@ static int fake_put(struct store *s, uint64_t key, struct slice head, struct sli
 {
     struct fake *f = (struct fake *)s;
     (void)head;
-    if (f->held >= f->room)
+    if (f->held >= f->room || f->batch >= f->puts_room)
         return HELIO_ESPACE;
     f->held++;
     f->removed_before = f->removed;
@@ -136,6 +138,11 @@ static uint64_t fake_bytes(struct store *s)
     return 0;
 }
 
+static uint64_t fake_fits(struct store *s)
+{
+    return ((struct fake *)s)->fits;
+}
+
 static const struct store_ops fake_ops = {
     .name = "fake",
     .open = fake_open,
@@ -152,6 +159,7 @@ static const struct store_ops fake_ops = {
     .forget = fake_forget,
     .flush = fake_flush,
     .bytes = fake_bytes,
+    .fits = fake_fits,
 };
 
 static int fake_open(struct store **out, const struct store_options *o, char *why, size_t cap)
@@ -161,7 +169,8 @@ static int fake_open(struct store **out, const struct store_options *o, char *wh
     if (f == NULL)
         return HELIO_ENOMEM;
     f->base.ops = &fake_ops;
-    f->puts_max = f->room = KEYS;
+    f->puts_max = f->room = f->puts_room = KEYS;
+    f->fits = 80 << 20;
     f->removes = 1;
     *out = &f->base;
     return 0;
@@ -178,6 +187,7 @@ struct rig {
         int error;
     } outcome[KEYS];
     size_t outcomes;
+    uint64_t fits; /* as told last; 0: never */
     char trouble[200];
 };
 
@@ -200,12 +210,17 @@ static void on_trouble(void *context, const char *text)
     snprintf(r->trouble, sizeof r->trouble, "%s", text);
 }
 
+static void on_fits(void *context, uint64_t bytes)
+{
+    ((struct rig *)context)->fits = bytes;
+}
+
 static struct rig *rig_new(void)
 {
     struct rig *r = calloc(1, sizeof *r);
     char why[256] = "";
     struct store_options o = {.path = r->path};
-    struct storage_events events = {r, on_stored, on_loaded, on_trouble};
+    struct storage_events events = {r, on_stored, on_loaded, on_trouble, on_fits};
     strcpy(r->path, "/tmp/helio-storage-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(r->path));
     ck_assert_int_eq(uv_loop_init(&r->loop), 0);
@@ -387,6 +402,64 @@ START_TEST(a_put_waits_for_the_removals_that_make_room)
 }
 END_TEST
 
+/* A transaction has room for fewer puts than the medium. */
+START_TEST(puts_go_in_as_many_transactions_as_they_need)
+{
+    struct rig *r = rig_new();
+    struct storage_status st;
+    r->fake->puts_room = 3;
+    for (uint64_t key = 1; key <= 10; key++)
+        put(r, key);
+    await(r, 10);
+    ck_assert_int_eq(r->fake->commits, 4);
+    for (size_t i = 0; i < 10; i++) {
+        ck_assert_uint_eq(r->outcome[i].key, i + 1);
+        ck_assert_int_eq(r->outcome[i].error, 0);
+    }
+    r->fake->room = 12;
+    for (uint64_t key = 11; key <= 15; key++)
+        put(r, key);
+    await(r, 15);
+    for (size_t i = 10; i < 15; i++)
+        ck_assert_int_eq(r->outcome[i].error, i < 12 ? 0 : HELIO_ESPACE);
+    storage_status(r->storage, &st);
+    ck_assert_uint_eq(st.failures, 3);
+    rig_free(r);
+}
+END_TEST
+
+/* At the start, when it is tidied, and when an eighth of the room may be used up. */
+START_TEST(the_room_of_the_medium_is_told)
+{
+    struct rig *r = rig_new();
+    struct storage_status st;
+    storage_status(r->storage, &st);
+    ck_assert_uint_eq(st.fits, 80 << 20);
+    r->fake->fits = 70 << 20;
+    put_many(r, 3000);
+    ck_assert_uint_eq(r->fits, 0);
+    put(r, 3001);
+    storage_tidy(r->storage, 1);
+    while (r->fits == 0 || r->outcomes < 3001)
+        uv_run(&r->loop, UV_RUN_ONCE);
+    ck_assert_uint_eq(r->fits, 70 << 20);
+    r->fake->fits = 2 << 20;
+    storage_tidy(r->storage, 1);
+    while (r->fits != 2 << 20)
+        uv_run(&r->loop, UV_RUN_ONCE);
+    r->fake->fits = 1 << 20;
+    for (uint64_t key = 3002; key <= 3101; key++)
+        put(r, key);
+    await(r, 3101);
+    ck_assert_uint_eq(r->fits, 2 << 20);
+    for (uint64_t key = 3102; key <= 3302; key++)
+        put(r, key);
+    await(r, 3302);
+    ck_assert_uint_eq(r->fits, 1 << 20);
+    rig_free(r);
+}
+END_TEST
+
 START_TEST(loads_and_tidying)
 {
     struct rig *r = rig_new();
@@ -479,6 +552,8 @@ int main(void)
     tcase_add_test(t, a_removal_that_failed_is_tried_again);
     tcase_add_test(t, many_removals_hold_up_no_put);
     tcase_add_test(t, a_put_waits_for_the_removals_that_make_room);
+    tcase_add_test(t, puts_go_in_as_many_transactions_as_they_need);
+    tcase_add_test(t, the_room_of_the_medium_is_told);
     tcase_add_test(t, loads_and_tidying);
     tcase_add_test(t, damaged_bytes_are_set_aside_and_told);
     tcase_add_test(t, old_marks_are_forgotten_until_none_is_left);

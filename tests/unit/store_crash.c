@@ -276,6 +276,40 @@ START_TEST(full_medium_can_be_emptied)
 }
 END_TEST
 
+/* What it says before holds when it is full; and it says that nothing more fits then. */
+START_TEST(medium_has_the_room_that_it_says)
+{
+    struct place p = {.dir = "/tmp/helio_store_XXXXXX"};
+    ck_assert_ptr_nonnull(mkdtemp(p.dir));
+    if (!tiny_medium(p.dir)) {
+        ck_assert_int_eq(rmdir(p.dir), 0);
+        return;
+    }
+    p.o = (struct store_options){
+        .path = p.dir, .limit_bytes = UINT64_C(1) << 30, .durability = STORE_SYNC};
+    struct store *s = place_again(&p, &store_lmdb);
+    const uint64_t said = s->ops->fits(s);
+    ck_assert(said > 4000000 && said < 6000000);
+    uint64_t last = put_until_full(s, 1);
+    const uint64_t held = s->ops->bytes(s);
+    ck_assert_uint_ge(held, said);
+    ck_assert(s->ops->fits(s) >= held && s->ops->fits(s) <= held + 500000);
+    for (uint64_t key = 1; key <= last / 2; key++) {
+        ck_assert_int_eq(s->ops->begin(s), 0);
+        ck_assert_int_eq(s->ops->remove(s, key), 0);
+        ck_assert_int_eq(s->ops->commit(s), 0);
+    }
+    const uint64_t left = s->ops->bytes(s), now = s->ops->fits(s);
+    ck_assert(now > left + (held - left) / 2 && now < held * 11 / 10);
+    s->ops->close(s);
+    s = place_again(&p, &store_lmdb);
+    ck_assert(s->ops->fits(s) > left + (held - left) / 2 && s->ops->fits(s) < held * 11 / 10);
+    s->ops->close(s);
+    umount2(p.dir, MNT_DETACH);
+    ck_assert_int_eq(rmdir(p.dir), 0);
+}
+END_TEST
+
 START_TEST(bad_directory_is_told)
 {
     struct store_options o = {.path = "/proc/none/such", .limit_bytes = 1};
@@ -293,6 +327,7 @@ SUITE(store_crash, t)
     tcase_add_test(t, failing_writes_refuse_and_lose_nothing);
     tcase_add_test(t, full_medium_is_told_at_the_start);
     tcase_add_test(t, full_medium_can_be_emptied);
+    tcase_add_test(t, medium_has_the_room_that_it_says);
     tcase_add_test(t, bad_directory_is_told);
     tcase_set_timeout(t, 120);
 }

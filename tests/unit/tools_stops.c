@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "node/node_medium.h"
+#include "node/node_shortage.h"
 #include "tests/unit/suite.h"
 
 /* At this time, once more a second later: what the node's log compares. */
@@ -100,8 +102,56 @@ START_TEST(unread_answers_are_told)
 }
 END_TEST
 
+/* The medium of a store has room for less than its limit: when that begins, when it has become much
+ * worse, and when it is over. */
+START_TEST(a_small_medium_is_told)
+{
+    char lines[1024], text[SHORTAGE_TEXT_MAX];
+    FILE *log, *seen;
+    struct bench *b = start_logged(&log, &seen);
+    struct node_medium *m = &b->n.medium;
+    const struct agent_shortage part = {
+        .limit = AGENT_LIMIT_BYTES, .unit = AGENT_UNIT_BYTES, .used = 7, .most = 8, .bytes = 2};
+    b->config.store.limit = 1000000;
+    m->fits = UINT64_MAX;
+    node_medium_watch(&b->n);
+    m->known = true;
+    m->fits = 1000000;
+    node_medium_watch(&b->n);
+    ck_assert_str_eq(logged(seen, lines), "");
+    ck_assert_str_eq(node_shortage_text(&b->n, &part, text),
+                     "store.limit: 7 of 8 bytes, and this bundle has 2");
+    m->fits = 500000;
+    ck_assert(node_medium_short(&b->n) && node_medium_limit(&b->n) == 500000);
+    node_medium_watch(&b->n);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines),
+                                 "its medium has room for 500000 bytes of bundles, less than "
+                                 "store.limit, 1000000: the node accepts no more"));
+    ck_assert_str_eq(node_shortage_text(&b->n, &part, text),
+                     "store.limit: 7 of 8 bytes, and this bundle has 2; the medium of the store "
+                     "has less room than store.limit");
+    watch_until(b, b->v.now + 20 * TICK_S);
+    m->fits = 400000;
+    node_medium_watch(&b->n);
+    ck_assert_str_eq(logged(seen, lines), "");
+    m->fits = 300000;
+    node_medium_watch(&b->n);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "has room for 300000 bytes"));
+    m->fits = 1010000;
+    node_medium_watch(&b->n);
+    ck_assert_str_eq(logged(seen, lines), "");
+    m->fits = 1100000;
+    node_medium_watch(&b->n);
+    node_medium_watch(&b->n);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "its medium has room for store.limit again"));
+    ck_assert_uint_eq(node_medium_limit(&b->n), 1000000);
+    stop_logged(b, log, seen);
+}
+END_TEST
+
 SUITE(tools_stops, t)
 {
+    tcase_add_test(t, a_small_medium_is_told);
     tcase_add_test(t, a_slow_store_is_told);
     tcase_add_test(t, unread_answers_are_told);
 }
