@@ -51,7 +51,8 @@ static struct csts_service *find_service(const struct csts *s, const struct csts
 static enum csts_bind_diag judge_bind(const struct csts_link *l, const struct csts_bind *b,
                                       struct csts_service **found)
 {
-    if (!csts_oid_is(&b->service, CSTS_MONITORED_DATA))
+    if (!csts_oid_is(&b->service, CSTS_MONITORED_DATA) &&
+        !csts_oid_is(&b->service, CSTS_FORWARD_FRAME))
         return CSTS_BIND_SERVICE_TYPE;
     if (!csts_oid_same(&b->service, &b->instance.type))
         return CSTS_BIND_INCONSISTENT_TYPE;

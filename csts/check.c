@@ -3,7 +3,7 @@
 #undef NDEBUG
 #include <assert.h>
 
-#include "csts/engine_private.h"
+#include "csts/forward_private.h"
 
 static void check_link(const struct csts_link *l)
 {
@@ -36,6 +36,8 @@ void csts_check(const struct csts *s)
     list_for_each (it, &s->services) {
         const struct csts_service *v = container_of(it, struct csts_service, node);
         assert(v->link == NULL || v->link->service == v);
+        if (v->forward != NULL)
+            assoc_forward_check(v);
     }
 }
 

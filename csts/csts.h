@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The words of the Cross Support Transfer Services (CCSDS 921.1-B-2 framework, 922.1-B-1 Monitored
- * Data) that all of csts/ shares. Numbers are those on the wire.
+ * Data, 922.3-B-1 Forward Frame) that all of csts/ shares. Numbers are those on the wire.
  */
 #ifndef CSTS_CSTS_H
 #define CSTS_CSTS_H
@@ -15,7 +15,7 @@
 
 #define CSTS_OID_OCTETS 32 /* of an object identifier on the wire */
 #define CSTS_OID_TEXT 128  /* its text with the NUL */
-#define CSTS_VERSION 2     /* of Monitored Data over issue 2 of the framework */
+#define CSTS_VERSION 2     /* of a service over issue 2 of the framework */
 
 /* An object identifier: the content octets of its encoding. */
 struct csts_oid {
@@ -52,7 +52,11 @@ bool csts_oid_same(const struct csts_oid *a, const struct csts_oid *b);
     X(GET_DIAGNOSTIC, "1.3.112.4.4.1.1.2.14.2")                                                    \
     X(MONITORED_DATA, "1.3.112.4.4.1.2.1")                                                         \
     X(ON_CHANGE_START, "1.3.112.4.4.1.2.1.2.1")                                                    \
-    X(ON_CHANGE_CYCLIC_REPORT, "1.3.112.4.4.1.2.1.3.1")
+    X(ON_CHANGE_CYCLIC_REPORT, "1.3.112.4.4.1.2.1.3.1")                                            \
+    X(FORWARD_FRAME, "1.3.112.4.4.1.2.3")                                                          \
+    X(PROCESSING_COMPLETED, "1.3.112.4.4.1.1.4.4.2.1")                                             \
+    X(PRODUCTION_STATUS, "1.3.112.4.4.1.1.5.1.1.1")                                                \
+    X(PRODUCTION_CHANGE, "1.3.112.4.4.1.1.5.2.1.1")
 #define CSTS_OID_ENUM(name, text) CSTS_##name,
 enum csts_known { CSTS_KNOWN_OIDS(CSTS_OID_ENUM) CSTS_KNOWN_COUNT };
 #undef CSTS_OID_ENUM

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cross Support Transfer Services over ISP1: associations of both sides, and the procedures of
- * Monitored Data. Pure: no I/O, no clock, no callbacks but the hash.
+ * Monitored Data; those of Forward Frame are in csts/forward.h. Pure: no I/O, no clock, no
+ * callbacks but the hash.
  *
  *   set up:  csts_new · csts_peer_set · provider: csts_service_new, csts_parameter_add …
  *   links:   csts_accept (provider) · csts_connect (user)
@@ -140,6 +141,7 @@ void csts_link_closed(struct csts_link *l, tick now);
 size_t csts_link_output(struct csts_link *l, struct slice *parts, size_t max, tick now);
 void csts_link_wrote(struct csts_link *l, size_t octets, tick now);
 enum sle_stream csts_link_stream(const struct csts_link *l);
+size_t csts_link_backlog(const struct csts_link *l);      /* octets queued for output */
 uint8_t csts_link_abort_octet(const struct csts_link *l); /* of SLE_STREAM_ABORT */
 void csts_link_abort(struct csts_link *l, enum csts_abort diagnostic, tick now);
 
@@ -163,18 +165,21 @@ enum csts_notice_kind {
     CSTS_TOLD_BOUND,
     CSTS_TOLD_STARTED, /* provider: procedure. user: its return; invoke_id, positive … */
     CSTS_TOLD_STOPPED,
-    CSTS_TOLD_VALUES, /* user: the return of GET */
-    CSTS_TOLD_REPORT, /* user: pdu is a TRANSFER-DATA, report */
-    CSTS_TOLD_EVENT,  /* user: pdu is a NOTIFY */
+    CSTS_TOLD_VALUES,    /* user: the return of GET */
+    CSTS_TOLD_REPORT,    /* user: pdu is a TRANSFER-DATA, report */
+    CSTS_TOLD_EVENT,     /* user: pdu is a NOTIFY */
+    CSTS_TOLD_UNITS,     /* provider: frames were queued: csts_forward_next */
+    CSTS_TOLD_PROCESSED, /* user: pdu is a NOTIFY of data processing; processing */
     CSTS_TOLD_UNBOUND,
     CSTS_TOLD_OVER /* comes last, once */
 };
 /* Slices in it stay until the next poll. */
 struct csts_notice {
     enum csts_notice_kind kind;
-    struct csts_pdu pdu;       /* what came, but of BOUND of a provider and of OVER */
+    struct csts_pdu pdu;       /* what came, but of BOUND and UNITS of a provider and of OVER */
     struct csts_report report; /* VALUES (positive), REPORT */
-    enum sle_end end;          /* OVER */
+    struct csts_processing processing; /* PROCESSED */
+    enum sle_end end;                  /* OVER */
     unsigned bind_diag; /* OVER with SLE_END_REFUSED: enum csts_bind_diag, 0: another reason */
     unsigned abort;     /* OVER: the octet, or SLE_ABORT_UNKNOWN */
 };

@@ -6,7 +6,10 @@
 #include "csts/engine.h"
 #include "sle/isp1.h"
 
-enum { KEPT_REPORT = KEPT_OF_LINK }; /* of a procedure: the next report */
+enum {
+    KEPT_REPORT = KEPT_OF_LINK, /* of a procedure: the next report */
+    KEPT_LATENCY                /* of a forward service: its first frame is too old */
+};
 
 struct csts {
     struct isp1 isp;
@@ -43,6 +46,7 @@ struct csts_service {
     struct list lists; /* struct named_list */
     uint32_t list_count;
     uint64_t changes;
+    struct forward *forward; /* of Forward Frame; else NULL */
 };
 
 /* A procedure that is active, at the provider. */
@@ -79,6 +83,8 @@ struct csts_link {
     /* user */
     struct awaited awaited[CSTS_AWAITED_MAX]; /* in the order of their times */
     unsigned awaited_count;
+    uint32_t forward_id; /* of START of frames; 0: none is awaited */
+    bool forwards;       /* frames may be sent */
     /* provider */
     struct procedure procedures[CSTS_PROCEDURES_MAX];
 };
@@ -132,6 +138,8 @@ void assoc_selection_fini(struct selection *s);
 void assoc_service_free(struct csts_service *v);
 /* user.c */
 tick assoc_user_due(const struct csts_link *l); /* of the return that is awaited first */
+/* Sends it and awaits its return. The invoke id, or HELIO_E*. */
+int assoc_invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind answer, tick now);
 void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now);
 
 #define COUNT(l, name) ((l)->csts->counts.name++)

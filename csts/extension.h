@@ -116,7 +116,7 @@ struct csts_processing {
     bool any_ok; /* one was processed with success: */
     uint32_t last_ok;
     struct sle_time stopped;
-    bool change; /* the event is a change of the production status; else: */
+    bool change; /* the event is a change of the production status, and has it; else: */
     enum csts_production production;
 };
 size_t csts_processing_write(const struct csts_processing *p, uint8_t *out, size_t room);

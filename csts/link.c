@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "csts/engine_private.h"
+#include "csts/forward_private.h"
 
 static void end_link(struct isp1_link *isp, tick now)
 {
@@ -14,6 +14,7 @@ static void end_link(struct isp1_link *isp, tick now)
     (void)now;
     l->state = CSTS_ENDED;
     l->awaited_count = 0;
+    l->forwards = false;
     assoc_provider_leave(l);
     assert(l->service == NULL);
 }
@@ -134,6 +135,11 @@ void csts_link_wrote(struct csts_link *l, size_t octets, tick now)
     isp1_wrote(&l->isp, octets, now);
 }
 
+size_t csts_link_backlog(const struct csts_link *l)
+{
+    return l->isp.queue_octets;
+}
+
 enum sle_stream csts_link_stream(const struct csts_link *l)
 {
     return l->isp.stream;
@@ -209,13 +215,47 @@ static size_t find_credentials(const uint8_t *octets, enum csts_pdu_kind kind)
     return skip_head(octets, at);
 }
 
+/* Octets of the element at `at`, with its head. */
+static size_t element_len(const uint8_t *octets, size_t at)
+{
+    const size_t body = skip_head(octets, at);
+    size_t len = 0;
+    if (octets[at + 1] < 0x80)
+        return body - at + octets[at + 1];
+    for (size_t i = at + 2; i < body; i++)
+        len = len << 8 | octets[i];
+    return body - at + len;
+}
+
+/* Each element of a forward buffer has credentials; other PDUs have one. False: memory is out. */
+static bool note_stamps(struct out *o, enum csts_pdu_kind kind, size_t len, size_t credentials)
+{
+    uint8_t *octets = out_place(o);
+    if (credentials == 0)
+        return true;
+    if (kind != CSTS_PDU_FORWARD_BUFFER) {
+        o->stamps[o->stamp_count++] = octets + find_credentials(octets, kind);
+        return true;
+    }
+    for (size_t at = skip_head(octets, SLE_TML_HEADER); at < len; at += element_len(octets, at)) {
+        const size_t member = skip_head(octets, skip_head(octets, at));
+        assert(octets[member] == 0x81);
+        if (!out_reserve(o, len))
+            return false;
+        o->stamps[o->stamp_count++] = octets + skip_head(octets, member);
+    }
+    return true;
+}
+
 int assoc_send(struct csts_link *l, struct csts_pdu *p, tick now)
 {
     static const uint8_t blank[52];
     const bool binding = p->kind == CSTS_PDU_BIND || p->kind == CSTS_PDU_BIND_RETURN;
     if (l->state == CSTS_ENDED)
         return HELIO_ESTOPPED;
-    p->credentials = slice_of(blank, isp1_credentials_len(&l->isp, binding));
+    const size_t credentials = isp1_credentials_len(&l->isp, binding);
+    if (p->kind != CSTS_PDU_FORWARD_BUFFER)
+        p->credentials = slice_of(blank, credentials);
     const size_t room = SLE_TML_HEADER + room_for(p);
     struct out *o = out_new(room);
     const size_t n = o == NULL || !out_reserve(o, room)
@@ -227,8 +267,11 @@ int assoc_send(struct csts_link *l, struct csts_pdu *p, tick now)
         return HELIO_ENOMEM;
     }
     sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, out_place(o));
-    if (p->credentials.len > 0)
-        o->stamps[o->stamp_count++] = out_place(o) + find_credentials(out_place(o), p->kind);
+    if (!note_stamps(o, p->kind, SLE_TML_HEADER + n, credentials)) {
+        out_free(o);
+        isp1_end(&l->isp, SLE_END_MEMORY, SLE_STREAM_RESET, SLE_ABORT_UNKNOWN, now);
+        return HELIO_ENOMEM;
+    }
     out_add(o, SLE_TML_HEADER + n);
     isp1_enqueue(&l->isp, o);
     isp1_count(&l->isp, ISP1_pdus_out, 1);
@@ -299,6 +342,11 @@ bool csts_expire(struct csts *s, struct csts_link **link, tick now)
             *link = q->link;
             assoc_provider_report(q, now);
             return true;
+        }
+        if (k->kind == KEPT_LATENCY) {
+            struct csts_service *v = container_of(k, struct forward, timer)->service;
+            *link = v->link;
+            return assoc_forward_expire(v, now);
         }
         *link = container_of(isp1_link_of(k), struct csts_link, isp);
         if (serve_link(*link, k->kind, now))

@@ -13,6 +13,8 @@ static bool admit_pdu(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     const bool binding = p->kind == CSTS_PDU_BIND_RETURN;
     bool replayed;
+    if (p->kind == CSTS_PDU_FORWARD_BUFFER || p->kind == CSTS_PDU_RETURN_BUFFER)
+        return true; /* judged by its elements */
     if (p->kind == CSTS_PDU_BIND || p->kind == CSTS_PDU_PEER_ABORT ||
         l->isp.peer.level == SLE_AUTH_NONE || (l->isp.peer.level == SLE_AUTH_BIND && !binding))
         return true;

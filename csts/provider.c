@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "csts/engine_private.h"
+#include "csts/forward_private.h"
 
 static bool is_report(const struct csts_oid *type)
 {
@@ -42,13 +42,17 @@ void assoc_provider_leave(struct csts_link *l)
     for (unsigned i = 0; i < CSTS_PROCEDURES_MAX; i++)
         if (l->procedures[i].active)
             end_procedure(&l->procedures[i]);
-    if (l->service != NULL)
+    if (l->service != NULL) {
+        assoc_forward_leave(l->service);
         l->service->link = NULL;
+    }
     l->service = NULL;
 }
 
 bool assoc_provider_may_unbind(const struct csts_link *l)
 {
+    if (l->service->forward != NULL && l->service->forward->active)
+        return false;
     for (unsigned i = 0; i < CSTS_PROCEDURES_MAX; i++)
         if (l->procedures[i].active && l->procedures[i].name.role == CSTS_PRIME)
             return false;
@@ -357,11 +361,16 @@ void assoc_provider_take(struct csts_link *l, const struct csts_pdu *p, tick now
         assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
+    if (assoc_forward_takes(l, p)) {
+        assoc_forward_take(l, p, now);
+        return;
+    }
     if (p->kind == CSTS_PDU_FORWARD_BUFFER || p->kind == CSTS_PDU_RETURN_BUFFER) {
         assoc_refuse(l, now);
         return;
     }
-    const enum csts_abort why = judge_operation(p);
+    const bool other_prime = l->service->forward != NULL && p->procedure.role == CSTS_PRIME;
+    const enum csts_abort why = other_prime ? CSTS_ABORT_INVALID_PROCEDURE : judge_operation(p);
     if (why != 0)
         assoc_abort(l, why, now);
     else if (p->kind == CSTS_PDU_GET)

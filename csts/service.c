@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "csts/engine_private.h"
+#include "csts/forward_private.h"
 
 enum { FIRST_ENTRIES = 64 };
 
@@ -47,6 +47,7 @@ void assoc_service_free(struct csts_service *v)
         free(l->labels);
         free(l);
     }
+    assoc_forward_free(v);
     free_entries(&v->parameters);
     free_entries(&v->events);
     list_sub(&v->node);

@@ -5,7 +5,8 @@
  * order.
  *
  * What can go wrong: a return that nobody awaits, or of another operation: PEER-ABORT "unsolicited
- * invoke id"; none in time: PEER-ABORT "response timeout". A report that cannot be decoded:
+ * invoke id"; none in time: PEER-ABORT "response timeout". A report or notification that cannot be
+ * decoded:
  * PEER-ABORT "encoding error".
  */
 #include <assert.h>
@@ -30,8 +31,7 @@ static struct csts_procedure procedure_of(enum csts_known type, uint32_t number)
                                    .number = number};
 }
 
-/* Sends it and awaits its return. */
-static int invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind answer, tick now)
+int assoc_invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind answer, tick now)
 {
     if (!l->isp.initiator || l->state != CSTS_BOUND)
         return HELIO_ESTOPPED;
@@ -54,7 +54,7 @@ int csts_get(struct csts_link *l, const struct csts_list *list, tick now)
     struct csts_pdu p = {.kind = CSTS_PDU_GET,
                          .procedure = procedure_of(CSTS_INFORMATION_QUERY, 1)};
     p.u.list = *list;
-    return invoke(l, &p, CSTS_PDU_GET_RETURN, now);
+    return assoc_invoke(l, &p, CSTS_PDU_GET_RETURN, now);
 }
 
 /* START whose extension is made by the caller in `octets`. */
@@ -65,7 +65,7 @@ static int start(struct csts_link *l, struct csts_procedure procedure, enum csts
     p.extension.used = true;
     p.extension.pdv.oid = csts_known_oid(oid);
     p.extension.pdv.data = slice_of(octets, len);
-    const int e = len == 0 ? HELIO_EINVAL : invoke(l, &p, CSTS_PDU_START_RETURN, now);
+    const int e = len == 0 ? HELIO_EINVAL : assoc_invoke(l, &p, CSTS_PDU_START_RETURN, now);
     free(octets);
     return e;
 }
@@ -100,14 +100,14 @@ int csts_stop_report(struct csts_link *l, uint32_t number, tick now)
 {
     struct csts_pdu p = {.kind = CSTS_PDU_STOP,
                          .procedure = procedure_of(CSTS_ON_CHANGE_CYCLIC_REPORT, number)};
-    return invoke(l, &p, CSTS_PDU_STOP_RETURN, now);
+    return assoc_invoke(l, &p, CSTS_PDU_STOP_RETURN, now);
 }
 
 int csts_stop_events(struct csts_link *l, uint32_t number, tick now)
 {
     struct csts_pdu p = {.kind = CSTS_PDU_STOP,
                          .procedure = procedure_of(CSTS_NOTIFICATION, number)};
-    return number == 0 ? HELIO_EINVAL : invoke(l, &p, CSTS_PDU_STOP_RETURN, now);
+    return number == 0 ? HELIO_EINVAL : assoc_invoke(l, &p, CSTS_PDU_STOP_RETURN, now);
 }
 
 /* ---- what comes ---- */
@@ -142,6 +142,8 @@ static void take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
     }
     if (!p->positive)
         COUNT(l, returns_negative);
+    if (p->kind == CSTS_PDU_START_RETURN && p->invoke_id == l->forward_id)
+        l->forwards = p->positive;
     const bool values = p->kind == CSTS_PDU_GET_RETURN && p->positive;
     if (values && (!p->extension.used || !csts_oid_is(&p->extension.pdv.oid, CSTS_GET_RESULT) ||
                    !csts_report_read(p->extension.pdv.data, &report))) {
@@ -167,6 +169,19 @@ static void take_report(struct csts_link *l, const struct csts_pdu *p, tick now)
     assoc_notice(l, CSTS_TOLD_REPORT, p)->report = report;
 }
 
+static void take_notify(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    struct csts_processing processing = {0};
+    const bool processed =
+        p->extension.used && csts_oid_is(&p->extension.pdv.oid, CSTS_PROCESSING_NOTIFY);
+    if (processed && !csts_processing_read(p->extension.pdv.data, &processing)) {
+        refuse_report(l, now);
+        return;
+    }
+    COUNT(l, events);
+    assoc_notice(l, processed ? CSTS_TOLD_PROCESSED : CSTS_TOLD_EVENT, p)->processing = processing;
+}
+
 void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     switch (p->kind) {
@@ -179,8 +194,7 @@ void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now)
         take_report(l, p, now);
         break;
     case CSTS_PDU_NOTIFY:
-        COUNT(l, events);
-        assoc_notice(l, CSTS_TOLD_EVENT, p);
+        take_notify(l, p, now);
         break;
     default:
         assoc_refuse(l, now);

@@ -130,6 +130,7 @@ struct isp1_link {
     bool hungry;      /* no whole message is there */
     bool eof;
     unsigned notices; /* of the service that its host has not polled: nothing is read */
+    bool waits;       /* for room in the service: nothing is taken or read */
     /* out */
     struct list queue; /* struct out */
     size_t queue_octets;

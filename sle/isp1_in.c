@@ -13,7 +13,7 @@ enum { UNBOUND_BUFFER = 8192, UNBOUND_MESSAGE = 4096 };
 bool isp1_reads(const struct isp1_link *l)
 {
     const bool slow = l->answers_max > 0 && l->answer_octets > l->answers_max;
-    return !l->ended && l->hungry && !l->eof && l->notices == 0 && !slow;
+    return !l->ended && l->hungry && !l->eof && l->notices == 0 && !slow && !l->waits;
 }
 
 static size_t base_room(const struct isp1_link *l)
@@ -148,7 +148,7 @@ static bool take_message(struct isp1_link *l, tick now)
 
 bool isp1_step(struct isp1_link *l, tick now)
 {
-    if (l->hungry && !l->eof)
+    if ((l->hungry || l->waits) && !l->eof)
         return false;
     if (take_message(l, now))
         return true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""helio-csts over real sockets: a provider of a table and of a node's metrics, and monitors. usage: csts_test.py BIN OUT [TEST...]"""
+"""helio-csts over real sockets: a provider of a table, of a node's metrics, and of an uplink; its users. usage: csts_test.py BIN OUT [TEST...]"""
 
 import datetime
 import json
@@ -212,6 +212,92 @@ class CstsTest(unittest.TestCase):
         self.assertEqual(len(self.monitor("--cycle", "100ms", "-n", "3")), 3)
         for s in crowd:
             s.close()
+
+    # ---- Forward Frame ----
+
+    def frames(self, count, size=200):
+        path, frames = self.path("frames.bin"), [bytes([i % 251]) * (size + i % 7) for i in range(count)]
+        with open(path, "wb") as f:
+            for frame in frames:
+                f.write(len(frame).to_bytes(4, "big") + frame)
+        return path, frames
+
+    def forward(self, path, *options, code=0):
+        """Its lines; with a code that is not 0 also what it says on its standard error."""
+        r = subprocess.run([os.path.join(PROGRAMS, "helio-csts"), "forward", f"127.0.0.1:{self.port}", path, "--json", *options],
+                           capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(r.returncode, code, r.stderr + r.stdout + self.said())
+        lines = [json.loads(line) for line in r.stdout.splitlines()]
+        return lines if code == 0 else (lines, r.stderr)
+
+    def test_forward_to_a_file(self):
+        """Lengths and order stay; with credentials in each element of a forward buffer; beside a monitor."""
+        self.table()
+        p = self.provider(*self.passwords("STATION", "CENTRE", "all"), "--uplink", self.path("uplink.bin"))
+        own = self.passwords("CENTRE", "STATION", "all")
+        path, frames = self.frames(500)
+        with subprocess.Popen(self.command(*own, "--cycle", "100ms"), stdout=subprocess.PIPE, text=True) as m:
+            self.running.append(m)
+            m.stdout.readline()
+            *notes, total = self.forward(path, *own, "--buffer", "7")
+            m.send_signal(signal.SIGINT)
+            m.communicate(timeout=300)
+            self.assertEqual(m.returncode, 0)
+        self.assertEqual(total, {"kind": "sum", "sent": 500, "processed": 500, "interrupted": 0, "production": 0})
+        self.assertEqual([n["frame"] for n in notes], list(range(1, 501)))
+        self.assertEqual({(n["status"], n["production"]) for n in notes}, {("processed", "operational")})
+        note, total = self.forward(path, *own, "--report", "last", "--buffer", "256")
+        self.assertEqual((note["last_ok"], total["processed"]), (500, 1))
+        with open(self.path("uplink.bin"), "rb") as f, open(path, "rb") as sent:
+            self.assertEqual(f.read(), 2 * sent.read())
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(300), 0)
+        self.assertIn("frames: 1000 received, 1000 radiated, 0 interrupted, 0 discarded", self.said())
+
+    def test_forward_to_datagrams(self):
+        self.table()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.bind(("127.0.0.1", 0))
+            s.settimeout(60)
+            self.provider("--uplink", f"127.0.0.1:{s.getsockname()[1]}", "--uplink-rate", "2Mbit/s", "--queue", "2KiB")
+            path, frames = self.frames(50)
+            self.forward(path, "--buffer", "1")
+            self.assertEqual([s.recv(65536) for _ in frames], frames)
+
+    def test_forward_that_fails(self):
+        """A full file interrupts production; a second user, and a provider without an uplink, refuse."""
+        self.table()
+        path, _ = self.frames(3)
+        self.provider("--uplink", "/dev/full")
+        (*notes, total), _ = self.forward(path, "--buffer", "1", "--wait", "3s", code=1)
+        self.assertEqual({n["production"] for n in notes if n["kind"] == "production"}, {"interrupted", "operational"})
+        self.assertEqual((total["sent"], total["processed"]), (3, 0))
+        self.kill()
+        self.provider()
+        self.assertIn("no such service instance", self.forward(path, code=1)[1])
+        self.kill()
+        self.provider("--uplink", self.path("uplink.bin"), "--uplink-rate", "1kbit/s")
+        with subprocess.Popen([os.path.join(PROGRAMS, "helio-csts"), "forward", f"127.0.0.1:{self.port}", path], stdout=subprocess.PIPE) as first:
+            self.running.append(first)
+            self.until(lambda: "has started frames" in self.said(), "the first has not started")
+            self.assertIn("already bound", self.forward(path, code=1)[1])
+            first.send_signal(signal.SIGINT)
+            self.assertEqual(first.wait(300), 1)
+        self.until(lambda: "has stopped frames" in self.said(), "no STOP")
+        self.assertIn("is no file of frames", self.forward(path, "--frame", "11", code=2)[1])
+
+    def test_forward_timely(self):
+        """The oldest frames are discarded: the user still hears of the last."""
+        self.table()
+        p = self.provider("--uplink", self.path("uplink.bin"), "--uplink-rate", "100kbit/s", "--forward-mode", "timely", "--queue", "4KiB")
+        path, frames = self.frames(200)
+        *notes, total = self.forward(path)
+        self.assertEqual(notes[-1]["last_ok"], 200)
+        self.assertLess(total["processed"], 100)
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(300), 0)
+        with open(self.path("uplink.bin"), "rb") as f:
+            self.assertTrue(f.read().endswith(frames[-1]))
 
 
 if __name__ == "__main__":

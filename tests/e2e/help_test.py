@@ -16,7 +16,7 @@ BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "links", "stream", "change", "status", "check"),
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint", "sign", "verify", "encrypt", "decrypt", "explain"),
                "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert", "fop", "farm"),
-               "helio-sle": ("provider", "user", "bench", "bridge", "sim", "modem", "control"), "helio-csts": ("provider", "monitor"), "helio-store": ("check", "list", "export", "repair"),
+               "helio-sle": ("provider", "user", "bench", "bridge", "sim", "modem", "control"), "helio-csts": ("provider", "monitor", "forward"), "helio-store": ("check", "list", "export", "repair"),
                "helio-ltp": ("send", "receive"), "helio-lab": ("passes",)}
 LEFT_OUT = ("helio-emu bridge --a", "--background")  # interfaces of this machine; what would go on
 NOT_TAKEN = re.compile(r"Try [`']|unrecognized|invalid choice|command not found|are required|unexpected|what is this|syntax error|usage:|--help", re.I)

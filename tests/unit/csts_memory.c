@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each allocation of an association fails once, at either end: BIND, a query, reports, an event,
- * a refusal, STOP and UNBIND. Whatever it was: nothing crashes or leaks, and the engines' own
- * checks hold after each step.
+ * a refusal, STOP and UNBIND; and of one of Forward Frame: frames, notifications. Whatever it was:
+ * nothing crashes or leaks, and the engines' own checks hold after each step.
  */
+#include "csts/forward.h"
 #include "tests/unit/csts_pair.h"
 #include "tests/unit/failing_memory.h"
 
@@ -29,18 +30,56 @@ static void use_link(struct pair *p, struct csts_link *l)
     pump(p);
 }
 
+static void use_forward(struct pair *p, struct csts_link *l)
+{
+    static const uint8_t octets[100];
+    const struct csts_unit units[] = {{1, true, slice_of(octets, 100)},
+                                      {2, true, slice_of(octets, 50)}};
+    struct csts_unit u;
+    (void)csts_start_forward(l, p->now);
+    pump(p);
+    (void)csts_send_frames(l, units, 1, p->now);
+    (void)csts_send_frames(l, units, 2, p->now);
+    pump(p);
+    while (csts_forward_next(p->service, &u, p->now)) {
+        csts_forward_done(p->service, true, p->now);
+        pump(p);
+    }
+    csts_forward_production(p->service, CSTS_HALTED, p->now);
+    pump(p);
+    (void)csts_stop_forward(l, p->now);
+    pump(p);
+    (void)csts_unbind(l, p->now);
+    pump(p);
+}
+
+/* The pair's service becomes one of Forward Frame; false: no memory. */
+static bool make_forward(struct pair *p, struct csts_instance_id *id)
+{
+    const struct csts_forward_config f = {.production = CSTS_OPERATIONAL,
+                                          .resource = oid_of(RESOURCE)};
+    struct csts_service_config c = {.id = *id, .initiator = "MISSION"};
+    c.id.type = id->type = csts_known_oid(CSTS_FORWARD_FRAME);
+    struct csts_service *v = csts_service_new(p->provider.csts, &c);
+    if (v == NULL || csts_forward_set(v, &f) != HELIO_OK)
+        return false;
+    p->service = v;
+    return true;
+}
+
 /* True: memory failed. */
-static bool run_session(long countdown)
+static bool run_session(bool forward, long countdown)
 {
     struct csts_user_config c = {.responder = "STATION", .port = "MD", .id = instance_of(1)};
     struct pair p = new_pair(SLE_AUTH_ALL);
     memory.failed = 0;
     memory.countdown = countdown;
+    const bool made = !forward || make_forward(&p, &c.id);
     p.user.link = csts_connect(p.user.csts, &c, p.now);
     p.provider.link = p.user.link == NULL ? NULL : csts_accept(p.provider.csts, p.now);
     pump(&p);
-    if (p.provider.link != NULL)
-        use_link(&p, p.user.link);
+    if (p.provider.link != NULL && made)
+        (forward ? use_forward : use_link)(&p, p.user.link);
     run_until(&p, p.now + 400 * TICK_S); /* what hangs ends by its time */
     memory.countdown = -1;
     ck_assert_msg(countdown >= 0 || p.user.last.end == SLE_END_UNBOUND, "%s",
@@ -52,8 +91,8 @@ static bool run_session(long countdown)
 START_TEST(each_allocation)
 {
     long n = 0;
-    (void)run_session(-1);
-    while (run_session(n))
+    (void)run_session(_i == 1, -1);
+    while (run_session(_i == 1, n))
         n++;
     ck_assert_int_gt(n, 30);
 }
@@ -61,5 +100,5 @@ END_TEST
 
 SUITE(csts_memory, t)
 {
-    tcase_add_test(t, each_allocation);
+    tcase_add_loop_test(t, each_allocation, 0, 2);
 }

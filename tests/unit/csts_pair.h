@@ -21,6 +21,8 @@ struct side {
     uint32_t sequence;
     uint8_t number; /* the last octet of the last value */
     struct csts_list_diag refused;
+    struct csts_processing processing; /* of the last notification of data processing */
+    unsigned processings;
     char text[64];
 };
 struct pair {
@@ -145,6 +147,10 @@ static inline void note(struct side *s, const struct csts_notice *n)
     if (n->kind == CSTS_TOLD_REPORT) {
         s->reports++;
         s->sequence = n->pdu.u.transfer.sequence;
+    }
+    if (n->kind == CSTS_TOLD_PROCESSED) {
+        s->processings++;
+        s->processing = n->processing;
     }
     if (n->kind == CSTS_TOLD_REPORT || (n->kind == CSTS_TOLD_VALUES && n->pdu.positive))
         note_report(s, n);

@@ -162,6 +162,8 @@ static void pump_conn(struct csts_conn *c)
     for (bool more = true; more && rounds < ROUNDS_MAX; rounds++) {
         more = tell_notices(c);
         more = write_output(c) || more;
+        if (c->user->room != NULL && !c->full && !c->over)
+            c->user->room(c->context, c);
     }
     if (rounds == ROUNDS_MAX)
         csts_conn_wake(c);

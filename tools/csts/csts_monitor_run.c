@@ -11,12 +11,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cla/framed/sle_digest.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/csts/csts_conn.h"
+#include "tools/csts/csts_print.h"
 #include "tools/csts/csts_value.h"
 #include "tools/csts/helio_csts.h"
 
@@ -54,18 +54,6 @@ static void say_failure(struct monitor *m, const char *what, const char *why)
 }
 
 /* ---- printing ---- */
-
-/* UTC with microseconds. */
-static void write_time(struct sle_time t, char *out, size_t cap)
-{
-    struct tm utc;
-    const uint64_t ns = sle_time_unix(t);
-    const time_t seconds = (time_t)(ns / TICK_S);
-    char text[32];
-    gmtime_r(&seconds, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(out, cap, "%s.%06" PRIu64 "Z", text, ns % TICK_S / 1000);
-}
 
 static json_t *oid_json(const struct csts_oid *oid)
 {
@@ -176,13 +164,11 @@ static void print_out(const struct monitor *m, json_t *what)
 
 static json_t *new_output(const char *kind, const struct sle_time *at)
 {
-    char text[64];
+    char text[CSTS_TIME_TEXT];
     json_t *j = json_object();
     json_object_set_new(j, "kind", json_string(kind));
-    if (at != NULL) {
-        write_time(*at, text, sizeof text);
-        json_object_set_new(j, "time", json_string(text));
-    }
+    if (at != NULL)
+        json_object_set_new(j, "time", json_string(csts_time_text(*at, text)));
     return j;
 }
 
@@ -212,24 +198,10 @@ static void print_event(const struct monitor *m, const struct csts_notice *n)
     print_out(m, j);
 }
 
-/* Why a return is negative. */
 static void say_refused(struct monitor *m, const char *what, const struct csts_diagnostic *d)
 {
-    static const char *const lists[] = {"unknown functional resource",
-                                        "unknown functional resource type",
-                                        "unknown parameter or event",
-                                        "unknown list",
-                                        "there is no default list",
-                                        "unknown procedure type",
-                                        "unknown procedure"};
-    struct csts_refusal r;
-    char why[160] = "refused";
-    if (d->kind == CSTS_DIAGNOSTIC_EXTENSION && csts_refusal_read(&d->pdv, &r))
-        snprintf(why, sizeof why, "%.*s", r.kind == CSTS_REFUSED_LIST ? 100 : (int)r.text.len,
-                 r.kind == CSTS_REFUSED_LIST ? lists[r.list.kind] : (const char *)r.text.data);
-    else if (d->kind != CSTS_DIAGNOSTIC_EXTENSION && d->text.len > 0)
-        snprintf(why, sizeof why, "%.*s", (int)d->text.len, (const char *)d->text.data);
-    say_failure(m, what, why);
+    char why[160];
+    say_failure(m, what, csts_refusal_text(d, why, sizeof why));
 }
 
 /* ---- the order of things ---- */
@@ -362,7 +334,7 @@ static void on_gone(void *context, struct csts_conn *c, int error)
     alarm_set(&m->alarm, 0);
 }
 
-static const struct csts_conn_user conn_user = {on_notice, on_gone};
+static const struct csts_conn_user conn_user = {on_notice, on_gone, NULL};
 
 static void on_alarm(void *context)
 {

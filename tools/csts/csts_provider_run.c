@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A provider of Monitored Data: one service instance, whose parameters are the rows of a table. The
- * table and the metrics are looked at every so often; what has changed is set, and events whose
- * value has changed are raised.
+ * A provider of Monitored Data: one service instance, whose parameters are the rows of a table; and
+ * of Forward Frame, if it has an uplink. The table and the metrics are looked at every so often;
+ * what has changed is set, and events whose value has changed are raised.
  *
  * What can go wrong: the table cannot be read, or has other rows than at the start: the values stay
  * as they were, and the log says so once. No metrics: their values are unavailable.
  */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "tools/csts/csts_conn.h"
 #include "tools/csts/csts_fetch.h"
 #include "tools/csts/csts_figures.h"
+#include "tools/csts/csts_uplink.h"
 #include "tools/csts/helio_csts.h"
 
 struct station {
@@ -28,7 +30,8 @@ struct station {
     struct world *world;
     struct say log;
     struct csts *csts;
-    struct csts_service *service;
+    struct csts_service *service, *forward; /* forward NULL: there is none */
+    struct csts_uplink uplink;
     struct csts_host host;
     struct stream_listener *listener;
     struct uv_signals *signals;
@@ -204,7 +207,8 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
     char words[128];
     const char *peer = csts_link_peer(csts_conn_link(c));
     const bool reports = csts_oid_is(&n->pdu.procedure.type, CSTS_NOTIFICATION);
-    const char *what = reports ? "notifications" : "reports";
+    const bool frames = csts_oid_is(&n->pdu.procedure.type, CSTS_BUFFERED_DATA_PROCESSING);
+    const char *what = frames ? "frames" : reports ? "notifications" : "reports";
     switch (n->kind) {
     case CSTS_TOLD_BOUND:
         say(&v->station->log, LEVEL_INFO, "%s has bound", peer);
@@ -214,6 +218,9 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
         break;
     case CSTS_TOLD_STOPPED:
         say(&v->station->log, LEVEL_INFO, "%s has stopped %s", peer, what);
+        break;
+    case CSTS_TOLD_UNITS:
+        csts_uplink_wake(&v->station->uplink);
         break;
     case CSTS_TOLD_OVER:
         say(&v->station->log, n->end == SLE_END_UNBOUND ? LEVEL_INFO : LEVEL_WARNING, "%s: %s",
@@ -233,7 +240,7 @@ static void on_gone(void *context, struct csts_conn *c, int error)
     free(v);
 }
 
-static const struct csts_conn_user conn_user = {on_notice, on_gone};
+static const struct csts_conn_user conn_user = {on_notice, on_gone, NULL};
 
 /* Full: the oldest connection without a BIND makes room. */
 static struct csts_link *accept_link(struct station *t)
@@ -309,7 +316,35 @@ static int open_service(struct station *t, struct sle_digests *digests)
                                     .cycle_min = (uint32_t)(t->options->cycle_min / TICK_MS)};
     snprintf(c.initiator, sizeof c.initiator, "%s", terms->peer);
     t->service = csts_service_new(t->csts, &c);
-    return t->service == NULL ? HELIO_ENOMEM : add_rows(t);
+    if (t->service == NULL)
+        return HELIO_ENOMEM;
+    const int e = add_rows(t);
+    if (e < 0 || t->options->uplink == NULL)
+        return e;
+    c.id.type = csts_known_oid(CSTS_FORWARD_FRAME);
+    t->forward = csts_service_new(t->csts, &c);
+    return t->forward == NULL ? HELIO_ENOMEM : csts_forward_set(t->forward, &t->options->forward);
+}
+
+static int open_uplink(struct station *t)
+{
+    const struct provider_options *o = t->options;
+    if (t->forward == NULL)
+        return 0;
+    const int e = csts_uplink_open(&t->uplink, &t->host, t->forward, o->uplink, &o->uplink_to,
+                                   o->uplink_rate, &t->log);
+    if (e < 0)
+        say(&t->log, LEVEL_ERROR, "uplink %s: %s", o->uplink, helio_strerror(e));
+    return e;
+}
+
+static void tell_frames(struct station *t)
+{
+    const struct csts_forward_counts *n = csts_forward_counts(t->forward);
+    say(&t->log, LEVEL_INFO,
+        "frames: %" PRIu64 " received, %" PRIu64 " radiated, %" PRIu64 " interrupted, %" PRIu64
+        " discarded, %" PRIu64 " overrun, %" PRIu64 " refused",
+        n->received, n->processed, n->interrupted, n->discarded, n->overrun, n->refused);
 }
 
 static void on_signal(void *context, int number)
@@ -323,6 +358,10 @@ static void on_signal(void *context, int number)
         free(v);
     }
     alarm_fini(&t->alarm);
+    if (t->forward != NULL) {
+        tell_frames(t);
+        csts_uplink_close(&t->uplink);
+    }
     if (t->options->has_metrics)
         fetch_fini(&t->fetch);
     stream_unlisten(t->listener);
@@ -344,11 +383,14 @@ static int run_station(struct station *t)
         return 1;
     }
     t->signals = uv_signals_open(t->world, numbers, 2, on_signal, t);
-    if (t->signals == NULL) {
+    csts_host_init(&t->host, t->world, t->csts);
+    if (t->signals == NULL || open_uplink(t) < 0) {
         stream_unlisten(t->listener);
+        csts_host_fini(&t->host);
+        if (t->signals != NULL)
+            uv_signals_close(t->signals);
         return 1;
     }
-    csts_host_init(&t->host, t->world, t->csts);
     alarm_init(&t->alarm, t->world, ALARM_APP, on_time, t);
     if (t->options->has_metrics)
         fetch_init(&t->fetch, t->world, &t->options->metrics, t->options->token, on_metrics, t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-csts provider|monitor: Monitored Data of the Cross Support Transfer Services. This file has
- * the command line. What can go wrong: a wrong option, or options that contradict each other (exit
- * 2).
+ * helio-csts provider|monitor|forward: Monitored Data and Forward Frame of the Cross Support
+ * Transfer Services. This file has the command line. What can go wrong: a wrong option, or options
+ * that contradict each other (exit 2).
  */
 #include "tools/csts/helio_csts.h"
 
@@ -37,7 +37,15 @@ enum {
     KEY_NAMED,
     KEY_RESOURCE,
     KEY_LABEL,
-    KEY_WAIT
+    KEY_WAIT,
+    KEY_UPLINK,
+    KEY_RATE,
+    KEY_MODE,
+    KEY_LATENCY,
+    KEY_QUEUE,
+    KEY_FRAME,
+    KEY_BUFFER,
+    KEY_REPORT
 };
 
 struct command {
@@ -166,6 +174,7 @@ static void check_terms(struct argp_state *state, const struct csts_terms *t)
 static error_t parse_provider(int key, char *arg, struct argp_state *state)
 {
     struct provider_options *o = &((struct options *)state->input)->provider;
+    static const char *const modes[] = {"complete", "timely", NULL};
     char why[160];
     switch (key) {
     case KEY_LISTEN:
@@ -186,6 +195,22 @@ static error_t parse_provider(int key, char *arg, struct argp_state *state)
     case KEY_LEAST:
         o->cycle_min = argument_time(state, "least-cycle", arg, TICK_MS);
         return 0;
+    case KEY_UPLINK:
+        o->uplink = arg;
+        (void)address_parse(arg, &o->uplink_to); /* else it is a file */
+        return 0;
+    case KEY_RATE:
+        o->uplink_rate = argument_rate(state, "uplink-rate", arg);
+        return 0;
+    case KEY_MODE:
+        o->forward.timely = word_of(state, "forward-mode", arg, modes, "complete or timely") == 1;
+        return 0;
+    case KEY_LATENCY:
+        o->forward.latency = argument_time(state, "latency", arg, TICK_MS);
+        return 0;
+    case KEY_QUEUE:
+        o->forward.queue_max = (uint32_t)argument_size(state, "queue", arg, 1024, 1u << 30);
+        return 0;
     case ARGP_KEY_ARG:
         if (o->figures != NULL)
             argp_error(state, "\"%s\" is one word too many", arg);
@@ -194,6 +219,8 @@ static error_t parse_provider(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->figures == NULL)
             argp_error(state, "the table of figures is missing");
+        if (o->forward.latency > 0 && !o->forward.timely)
+            argp_error(state, "--latency is of --forward-mode timely");
         check_terms(state, &o->terms);
         return 0;
     default:
@@ -212,6 +239,14 @@ static const struct argp_option provider_options[] = {
     {"token-file", KEY_TOKEN, "FILE", 0, "With the token of its http.token", 1},
     {"every", KEY_EVERY, "TIME", 0, "How often the table and the metrics are read (1s)", 1},
     {"least-cycle", KEY_LEAST, "TIME", 0, "Shortest cycle of reports that is accepted (100ms)", 1},
+    {"uplink", KEY_UPLINK, "TARGET", 0,
+     "Forward Frame, too: frames go to this ADDRESS as datagrams, or to this file", 2},
+    {"uplink-rate", KEY_RATE, "RATE", 0, "Of the uplink (no limit)", 2},
+    {"forward-mode", KEY_MODE, "MODE", 0,
+     "When the queue is full: complete (default): the user waits; timely: the oldest is discarded",
+     2},
+    {"latency", KEY_LATENCY, "TIME", 0, "timely: frames that are queued longer are discarded", 2},
+    {"queue", KEY_QUEUE, "SIZE", 0, "Of frames (4 MiB)", 2},
     TERMS_OPTIONS("STATION", "CENTRE"),
     {0}};
 
@@ -337,6 +372,62 @@ static const struct argp_option monitor_options[] = {
     TERMS_OPTIONS("CENTRE", "STATION"),
     {0}};
 
+/* ---- forward ---- */
+
+static error_t parse_forward(int key, char *arg, struct argp_state *state)
+{
+    static const char *const reports[] = {"all", "last", NULL};
+    struct forward_options *o = &((struct options *)state->input)->forward;
+    switch (key) {
+    case KEY_FRAME:
+        o->frame = (size_t)argument_count(state, "frame", arg, 1, 65535);
+        return 0;
+    case KEY_BUFFER:
+        o->buffer = (size_t)argument_count(state, "buffer", arg, 1, CSTS_BUFFER_MAX);
+        return 0;
+    case KEY_REPORT:
+        o->last_only = word_of(state, "report", arg, reports, "all or last") == 1;
+        return 0;
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    case KEY_WAIT:
+        o->wait = argument_time(state, "wait", arg, TICK_MS);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 1)
+            argp_error(state, "\"%s\" is one word too many", arg);
+        else if (state->arg_num == 1)
+            o->frames = arg;
+        else
+            o->to = argument_address(state, "ADDRESS", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (state->arg_num < 2)
+            argp_error(state, "the provider's ADDRESS and the file of FRAMES are wanted");
+        check_terms(state, &o->terms);
+        return 0;
+    default:
+        return parse_terms(key, arg, state, &o->terms);
+    }
+}
+
+static int run_forward(const struct options *o)
+{
+    return csts_run_forward(&o->forward);
+}
+
+static const struct argp_option forward_options[] = {
+    {"frame", KEY_FRAME, "N", 0,
+     "Octets of each frame (the file has lengths: 4 octets before each)", 1},
+    {"buffer", KEY_BUFFER, "N", 0, "Frames of a forward buffer, 1 to 256 (20)", 1},
+    {"report", KEY_REPORT, "WHICH", 0, "Notifications of all frames (default), or of the last", 1},
+    {"json", KEY_JSON, NULL, 0, "A line of JSON for each notification, and for the sum", 1},
+    {"wait", KEY_WAIT, "TIME", 0, "For the BIND, for the next notification, and for the end (30s)",
+     1},
+    TERMS_OPTIONS("CENTRE", "STATION"),
+    {0}};
+
 /* ---- all ---- */
 
 static const struct command commands[] = {
@@ -352,13 +443,20 @@ static const struct command commands[] = {
      "  helio-csts monitor 127.0.0.1:5200 --get\n"
      "  helio-csts monitor 127.0.0.1:5200 --cycle 500ms -n 4 --json\n"
      "  helio-csts monitor 127.0.0.1:5200 --cycle 200ms --on-change -t 2s\n"
-     "\nexit codes: 0 all went in order, 1 not, 2 usage"}};
+     "\nexit codes: 0 all went in order, 1 not, 2 usage"},
+    {"helio-csts forward", "ADDRESS FRAMES", parse_forward, run_forward, forward_options,
+     "Sends the frames of a file to a provider with --uplink, and prints what it processed.\v"
+     "examples:\n"
+     "  helio-csts forward 127.0.0.1:5200 frames.bin --frame 1024\n"
+     "\nexit codes: 0 all frames were radiated, 1 not, 2 usage or file"}};
 
 static const char usage[] =
     "Usage: helio-csts provider FIGURES.csv   figures of a station for users to read\n"
     "       helio-csts monitor ADDRESS        their values, once or in a cycle; events\n"
+    "       helio-csts forward ADDRESS FRAMES frames to a provider's uplink\n"
     "       helio-csts --version\n"
-    "Monitored Data (CCSDS 922.1) of the Cross Support Transfer Services.\n"
+    "Monitored Data and Forward Frame (CCSDS 922.1, 922.3) of the Cross Support Transfer "
+    "Services.\n"
     "`helio-csts COMMAND --help` tells more.\n"
     "\n"
     "examples:\n"
@@ -371,9 +469,11 @@ static struct options defaults(void)
         .provider = {.terms = {.id = "STATION", .peer = "CENTRE"},
                      .every = TICK_S,
                      .cycle_min = 100 * TICK_MS},
-        .monitor = {.terms = {.id = "CENTRE", .peer = "STATION"}, .wait = 30 * TICK_S}};
-    struct csts_terms *both[] = {&o.provider.terms, &o.monitor.terms};
-    for (int i = 0; i < 2; i++) {
+        .monitor = {.terms = {.id = "CENTRE", .peer = "STATION"}, .wait = 30 * TICK_S},
+        .forward = {
+            .terms = {.id = "CENTRE", .peer = "STATION"}, .buffer = 20, .wait = 30 * TICK_S}};
+    struct csts_terms *both[] = {&o.provider.terms, &o.monitor.terms, &o.forward.terms};
+    for (int i = 0; i < 3; i++) {
         both[i]->port = "MD";
         both[i]->hash = SLE_SHA256;
         both[i]->log = LEVEL_INFO;
@@ -383,6 +483,9 @@ static struct options defaults(void)
         (void)csts_oid_parse("1.3.112.4.7.0", &both[i]->instance.spacecraft);
         (void)csts_oid_parse("1.3.112.4.6.0", &both[i]->instance.facility);
     }
+    o.forward.terms.port = "FF";
+    o.forward.terms.instance.type = csts_known_oid(CSTS_FORWARD_FRAME);
+    (void)csts_oid_parse("1.3.112.4.4.2.1.10002", &o.provider.forward.resource);
     (void)address_of("127.0.0.1", 5200, &o.provider.listen);
     return o;
 }

@@ -3,11 +3,11 @@
 #ifndef TOOLS_CSTS_HELIO_CSTS_H
 #define TOOLS_CSTS_HELIO_CSTS_H
 
-#include "csts/engine.h"
+#include "csts/forward.h"
 #include "os/address.h"
 #include "os/say.h"
 
-enum { CSTS_NAMES_MAX = 256 };
+enum { CSTS_NAMES_MAX = 256, CSTS_BUFFER_MAX = 256 /* frames of a forward buffer */ };
 
 /* What both ends must agree on. */
 struct csts_terms {
@@ -29,6 +29,21 @@ struct provider_options {
     const char *figures;
     tick every; /* how often values are looked at */
     tick cycle_min;
+    /* Forward Frame */
+    const char *uplink; /* a file, or an address; NULL: there is no such service */
+    struct address uplink_to;
+    uint64_t uplink_rate; /* bit/s; 0: no limit */
+    struct csts_forward_config forward;
+};
+
+struct forward_options {
+    struct csts_terms terms;
+    struct address to;
+    const char *frames; /* file */
+    size_t frame;       /* octets of each; 0: lengths are in the file */
+    size_t buffer;      /* frames of a forward buffer */
+    bool last_only, json;
+    tick wait;
 };
 
 struct monitor_options {
@@ -48,6 +63,7 @@ struct monitor_options {
 struct options {
     struct provider_options provider;
     struct monitor_options monitor;
+    struct forward_options forward;
 };
 
 /* The engine of one side, with its peer; digests is the hash's context. NULL: memory is out. */
@@ -59,5 +75,6 @@ const char *csts_end_words(const struct csts_notice *over, char *room, size_t ca
 
 int csts_run_provider(const struct provider_options *o);
 int csts_run_monitor(const struct monitor_options *o);
+int csts_run_forward(const struct forward_options *o);
 
 #endif

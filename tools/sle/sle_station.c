@@ -359,7 +359,7 @@ static int add_instance(struct station *t, struct instance *i, const struct sett
 {
     i->station = t;
     i->config = c;
-    i->uplink.fd = -1;
+    target_init(&i->uplink.target);
     struct sle_provider_config p = settings_provider(t->settings, c);
     p.keeps_past = c->mode == SLE_COMPLETE && c->from != NULL && *c->from->record != '\0';
     int e = sle_provider_add(t->sle, &p, &i->sle);

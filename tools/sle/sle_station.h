@@ -35,6 +35,7 @@
 #include "tools/sle/sle_modem.h"
 #include "tools/sle/sle_numbered.h"
 #include "tools/sle/sle_pool.h"
+#include "tools/sle/sle_target.h"
 #include "tools/sle/station.h"
 
 #define CONTINUITY_MAX                                                                             \
@@ -130,8 +131,7 @@ struct uplink {
     tick until;
     struct slice data; /* of the CLTU on the air, the engine's until it was radiated */
     uint32_t id;
-    int fd; /* a file; -1: none */
-    struct datagrams udp;
+    struct target target;
     struct slice order; /* an event's, to go before the next CLTU; len 0: none */
     bool ordering;      /* it is what is on the air */
     uint64_t radiated, failed;

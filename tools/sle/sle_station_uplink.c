@@ -11,30 +11,8 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "tools/sle/sle_station.h"
-
-static bool put_cltu(struct instance *i, struct slice data)
-{
-    struct uplink *u = &i->uplink;
-    errno = 0;
-    if (datagrams_is_open(&u->udp)) {
-        datagrams_put(&u->udp, data);
-        return datagrams_fire(&u->udp);
-    }
-    if (u->fd < 0)
-        return true;
-    uint8_t buffer[4 + SLE_CLTU_MAX + 2];
-    if (data.len > sizeof buffer - 4)
-        return false;
-    buffer[0] = buffer[1] = 0;
-    buffer[2] = (uint8_t)(data.len >> 8);
-    buffer[3] = (uint8_t)data.len;
-    memcpy(buffer + 4, data.data, data.len);
-    return write(u->fd, buffer, 4 + data.len) == (ssize_t)(4 + data.len);
-}
 
 static tick air_time(const struct instance *i, size_t octets)
 {
@@ -53,7 +31,7 @@ static void begin_order(struct instance *i, tick now)
 static bool fail_radiation(struct instance *i, tick now)
 {
     struct uplink *u = &i->uplink;
-    const bool file = u->fd >= 0;
+    const bool file = target_is_file(&u->target);
     const char *why = errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent";
     if (u->failed++ == 0)
         say(&i->station->log, LEVEL_WARNING,
@@ -71,13 +49,13 @@ static void end_radiation(struct instance *i, tick now)
     struct uplink *u = &i->uplink;
     u->busy = false;
     if (u->ordering) {
-        bool sent = put_cltu(i, u->order);
+        bool sent = target_put(&u->target, u->order);
         u->ordering = false;
         u->order.len = 0;
         events_radiated(i, sent);
         return;
     }
-    if (!put_cltu(i, u->data) && fail_radiation(i, now))
+    if (!target_put(&u->target, u->data) && fail_radiation(i, now))
         return;
     u->radiated++;
     sle_provider_cltu_radiated(i->sle, sle_now(i->station->sle, now), now);
@@ -143,17 +121,10 @@ void uplink_order(struct instance *i, struct slice order)
 static int open_target(struct instance *i)
 {
     const struct settings_instance *c = i->config;
-    i->uplink.fd = -1;
+    target_init(&i->uplink.target);
     if (*c->uplink == '\0')
         return 0;
-    if (address_given(&c->uplink_address))
-        return datagrams_open_port(&i->uplink.udp, i->station->world, &c->uplink_address);
-    /* a pipe without a reader is an error, not a wait; one with a reader is written like a file */
-    i->uplink.fd = open(c->uplink, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (i->uplink.fd < 0)
-        return helio_from_errno(errno);
-    int flags = fcntl(i->uplink.fd, F_GETFL);
-    return fcntl(i->uplink.fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? helio_from_errno(errno) : 0;
+    return target_open(&i->uplink.target, i->station->world, c->uplink, &c->uplink_address);
 }
 
 int uplink_open(struct instance *i)
@@ -169,8 +140,5 @@ int uplink_open(struct instance *i)
 void uplink_end(struct instance *i)
 {
     alarm_fini(&i->uplink.alarm);
-    datagrams_close(&i->uplink.udp);
-    if (i->uplink.fd >= 0)
-        close(i->uplink.fd);
-    i->uplink.fd = -1;
+    target_close(&i->uplink.target);
 }

@@ -8,71 +8,24 @@
  *
  * CLTUs may also arrive while the service runs (sle_user_live.c).
  *
- * What can go wrong: the file is not what it should be: [length(4)][octets] one behind the other.
+ * What can go wrong: the file is not what it should be (sle_frames_file.h).
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "tools/sle/sle_frames_file.h"
 #include "tools/sle/sle_user_run.h"
 
-#define FILE_MAX (1u << 30)
 #define CLTUS_TIMED (1u << 17) /* more than are ever under way: 32,768 unanswered, 65,536 held */
-
-static int read_all(const char *path, struct buf **out)
-{
-    struct stat s;
-    size_t done = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &s) != 0 || s.st_size > FILE_MAX) {
-        int e = fd < 0 ? helio_from_errno(errno) : HELIO_ESPACE;
-        if (fd >= 0)
-            close(fd);
-        return e;
-    }
-    struct buf *b = buf_new(0, (size_t)s.st_size);
-    for (ssize_t n = 1; b != NULL && n > 0; done += n > 0 ? (size_t)n : 0)
-        n = read(fd, b->mem + done, (size_t)s.st_size - done);
-    close(fd);
-    if (b == NULL)
-        return HELIO_ENOMEM;
-    b->len = done;
-    *out = b;
-    return 0;
-}
-
-/* How many there are; those below `max` go to `list`. 0: it is no such file. */
-static size_t cut_file(struct slice bytes, struct slice *list, size_t max)
-{
-    size_t n = 0;
-    const uint8_t *p = bytes.data, *end = p + bytes.len;
-    while (end - p >= 4) {
-        size_t len = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
-        p += 4;
-        if (len == 0 || len > (size_t)(end - p))
-            return 0;
-        if (n < max)
-            list[n] = slice_of(p, len);
-        n++;
-        p += len;
-    }
-    return p == end ? n : 0;
-}
 
 int cltus_load(struct cltus *c, const char *path)
 {
-    int e = read_all(path, &c->bytes);
+    struct frames_file f;
+    const int e = frames_file_read(&f, path, 0);
     if (e < 0)
         return e;
-    c->len = cut_file(buf_slice(c->bytes), NULL, 0);
-    if (c->len == 0)
-        return HELIO_EFORMAT;
-    c->list = calloc(c->len, sizeof *c->list);
-    if (c->list == NULL)
-        return HELIO_ENOMEM;
-    (void)cut_file(buf_slice(c->bytes), c->list, c->len);
+    c->bytes = f.bytes;
+    c->list = f.list;
+    c->len = f.len;
     c->run_id = USER_FIRST_CLTU;
     return 0;
 }

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Forward Frame at the provider (921.1-B-2 §4.7, 922.3-B-1). The normal case: START, frames into
+ * the queue, the host takes one after the other and says that it was radiated, the user is notified
+ * if it has asked for that, STOP.
+ *
+ * What can go wrong: a frame of a wrong length, or no memory: discarded and counted; a forward
+ * buffer with more frames than the limit: PEER-ABORT 70; frames while inactive: PEER-ABORT
+ * "protocol error"; octets that are no PROCESS-DATA: "encoding error". The queue is full: see
+ * csts/forward.h. A user that does not read its notifications: at four times the limit of what
+ * waits for it, PEER-ABORT "operational requirement".
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/secret.h"
+#include "csts/forward_private.h"
+
+static_assert(CSTS_UNIT_COST >= sizeof(struct unit) + 32, "what a frame needs beyond its octets");
+
+/* ---- the queue ---- */
+
+static struct unit *first_unit(const struct forward *f)
+{
+    struct list *node = list_first(&f->queue);
+    return node == NULL ? NULL : container_of(node, struct unit, node);
+}
+
+static void take_off(struct forward *f, struct unit *u)
+{
+    list_sub(&u->node);
+    assert(f->held >= cost_of(u) && f->units > 0);
+    f->held -= cost_of(u);
+    f->units--;
+}
+
+static void keep_latency(struct csts_service *v)
+{
+    struct forward *f = v->forward;
+    const struct unit *u = first_unit(f);
+    const bool ages = f->c.timely && f->c.latency > 0 && u != NULL;
+    kept_set(&v->csts->isp, &f->timer, ages ? tick_add(u->arrived, f->c.latency) : TICK_NEVER);
+}
+
+/* Is there room for one more message? Only then is it read. */
+static void look_at_room(struct csts_service *v)
+{
+    const struct forward *f = v->forward;
+    const size_t most =
+        v->csts->isp.config.tml.message_max + (size_t)f->c.units_max * CSTS_UNIT_COST;
+    if (v->link != NULL)
+        v->link->isp.waits = !f->c.timely && f->units > 0 && f->held + most > f->c.queue_max;
+}
+
+static void discard_first(struct forward *f, uint64_t *count)
+{
+    struct unit *u = first_unit(f);
+    take_off(f, u);
+    free(u);
+    (*count)++;
+}
+
+static void discard_all(struct csts_service *v)
+{
+    struct forward *f = v->forward;
+    while (f->units > 0)
+        discard_first(f, &f->counts.discarded);
+    keep_latency(v);
+    look_at_room(v);
+}
+
+static void queue_unit(struct csts_service *v, uint32_t id, bool report, struct slice data,
+                       tick now)
+{
+    struct forward *f = v->forward;
+    f->counts.received++;
+    struct unit *u = data.len < f->c.frame_min || data.len > f->c.frame_max
+                         ? NULL
+                         : malloc(sizeof *u + data.len);
+    if (u == NULL) {
+        f->counts.refused++;
+        return;
+    }
+    *u = (struct unit){.arrived = now, .id = id, .report = report, .len = data.len};
+    memcpy(u->octets, data.data, data.len);
+    while (f->c.timely && f->units > 0 && f->held + cost_of(u) > f->c.queue_max)
+        discard_first(f, &f->counts.overrun);
+    list_add_tail(&f->queue, &u->node);
+    f->held += cost_of(u);
+    f->units++;
+}
+
+/* ---- notifications ---- */
+
+static struct csts_procedure prime(void)
+{
+    return (struct csts_procedure){.type = csts_known_oid(CSTS_BUFFERED_DATA_PROCESSING),
+                                   .role = CSTS_PRIME};
+}
+
+static void notify(struct csts_service *v, const struct csts_name *event, struct slice values,
+                   tick now)
+{
+    uint8_t octets[128];
+    struct csts_link *l = v->link;
+    struct forward *f = v->forward;
+    if (l == NULL || !f->active)
+        return;
+    if (l->isp.queue_octets > 4 * (size_t)v->csts->config.backlog_max) {
+        assoc_abort(l, CSTS_ABORT_OPERATIONAL, now);
+        return;
+    }
+    struct csts_pdu p = {.kind = CSTS_PDU_NOTIFY, .invoke_id = l->next_id++, .procedure = prime()};
+    p.u.notify.at = assoc_time(l->csts, now);
+    p.u.notify.event = *event;
+    p.u.notify.kind = values.len > 0 ? CSTS_EVENT_VALUES : CSTS_EVENT_EMPTY;
+    p.u.notify.values = values;
+    f->told.change = values.len > 0;
+    f->told.production = f->production;
+    p.extension.used = true;
+    p.extension.pdv.oid = csts_known_oid(CSTS_PROCESSING_NOTIFY);
+    p.extension.pdv.data = slice_of(octets, csts_processing_write(&f->told, octets, sizeof octets));
+    assert(p.extension.pdv.data.len > 0);
+    if (assoc_send(l, &p, now) == HELIO_OK)
+        COUNT(l, events);
+}
+
+static void notify_completion(struct csts_service *v, tick now)
+{
+    const struct csts_name event = {.is_procedure = true,
+                                    .procedure = prime(),
+                                    .id = csts_known_oid(CSTS_PROCESSING_COMPLETED)};
+    notify(v, &event, slice_of(NULL, 0), now);
+}
+
+/* The event's value is the status, ENUMERATED. */
+static void notify_production(struct csts_service *v, tick now)
+{
+    const uint8_t status[] = {0x0a, 1, (uint8_t)v->forward->production};
+    const struct csts_value value = {
+        CSTS_VALID, {csts_known_oid(CSTS_PRODUCTION_STATUS), slice_of(status, sizeof status)}};
+    uint8_t values[64];
+    const size_t n = csts_values_write(&value, 1, values, sizeof values);
+    const struct csts_name event = {.resource = v->forward->c.resource,
+                                    .instance = 1,
+                                    .id = csts_known_oid(CSTS_PRODUCTION_CHANGE)};
+    notify(v, &event, slice_of(values, n), now);
+}
+
+/* ---- the host ---- */
+
+int csts_forward_set(struct csts_service *v, const struct csts_forward_config *config)
+{
+    if (v->forward != NULL || v->link != NULL || !csts_oid_is(&v->c.id.type, CSTS_FORWARD_FRAME) ||
+        (unsigned)config->production > CSTS_HALTED)
+        return HELIO_EINVAL;
+    struct forward *f = calloc(1, sizeof *f);
+    if (f == NULL || kept_reserve(&v->csts->isp, 1) != HELIO_OK) {
+        free(f);
+        return HELIO_ENOMEM;
+    }
+    f->c = *config;
+    f->c.queue_max = config->queue_max == 0 ? 4 << 20 : config->queue_max;
+    f->c.units_max = config->units_max == 0 ? 256 : config->units_max;
+    f->c.frame_min = config->frame_min == 0 ? 1 : config->frame_min;
+    f->c.frame_max = config->frame_max == 0 ? 65535 : config->frame_max;
+    f->production = config->production;
+    f->service = v;
+    list_init(&f->queue);
+    kept_init(&f->timer, KEPT_LATENCY, KEPT_SENDS);
+    v->forward = f;
+    return HELIO_OK;
+}
+
+void assoc_forward_free(struct csts_service *v)
+{
+    struct forward *f = v->forward;
+    if (f == NULL)
+        return;
+    discard_all(v);
+    kept_release(&v->csts->isp, 1);
+    free(f->processing);
+    free(f);
+    v->forward = NULL;
+}
+
+bool csts_forward_next(struct csts_service *v, struct csts_unit *out, tick now)
+{
+    struct forward *f = v->forward;
+    struct unit *u = first_unit(f);
+    if (u == NULL || f->processing != NULL || f->production != CSTS_OPERATIONAL)
+        return false;
+    take_off(f, u);
+    keep_latency(v);
+    look_at_room(v);
+    free(f->processing);
+    f->processing = u;
+    f->ours = true;
+    f->told.any = true;
+    f->told.last = u->id;
+    f->told.status = CSTS_PROCESSING_STARTED;
+    f->told.started = assoc_time(v->csts, now);
+    *out = (struct csts_unit){u->id, u->report, slice_of(u->octets, u->len)};
+    return true;
+}
+
+static void end_processing(struct forward *f, enum csts_processed status)
+{
+    free(f->processing);
+    f->processing = NULL;
+    if (f->ours)
+        f->told.status = status;
+    if (status == CSTS_PROCESSED)
+        f->counts.processed++;
+    else
+        f->counts.interrupted++;
+}
+
+void csts_forward_done(struct csts_service *v, bool radiated, tick now)
+{
+    struct forward *f = v->forward;
+    assert(f->processing != NULL);
+    const bool report = f->processing->report && f->ours;
+    const uint32_t id = f->processing->id;
+    end_processing(f, radiated ? CSTS_PROCESSED : CSTS_PROCESSING_INTERRUPTED);
+    if (!f->ours)
+        return;
+    if (radiated) {
+        f->told.any_ok = true;
+        f->told.last_ok = id;
+        f->told.stopped = assoc_time(v->csts, now);
+    }
+    if (report)
+        notify_completion(v, now);
+}
+
+void csts_forward_production(struct csts_service *v, enum csts_production production, tick now)
+{
+    struct forward *f = v->forward;
+    assert((unsigned)production <= CSTS_HALTED);
+    if (production == f->production)
+        return;
+    f->production = production;
+    const bool affected = f->processing != NULL || f->units > 0;
+    if (f->processing != NULL)
+        end_processing(f, CSTS_PROCESSING_INTERRUPTED);
+    if (production == CSTS_HALTED)
+        discard_all(v);
+    /* As cstsapi-j: an interruption that affects no frame is not notified, nor is its end. */
+    if (production == CSTS_OPERATIONAL ? f->interruption
+                                       : production != CSTS_INTERRUPTED || affected)
+        notify_production(v, now);
+    f->interruption =
+        production != CSTS_OPERATIONAL && (production != CSTS_INTERRUPTED || affected);
+}
+
+const struct csts_forward_counts *csts_forward_counts(const struct csts_service *v)
+{
+    return &v->forward->counts;
+}
+
+size_t csts_forward_queued(const struct csts_service *v)
+{
+    return v->forward->units;
+}
+
+bool assoc_forward_expire(struct csts_service *v, tick now)
+{
+    struct forward *f = v->forward;
+    const struct unit *u;
+    while ((u = first_unit(f)) != NULL && tick_add(u->arrived, f->c.latency) <= now)
+        discard_first(f, &f->counts.overrun);
+    keep_latency(v);
+    look_at_room(v);
+    return true;
+}
+
+void assoc_forward_leave(struct csts_service *v)
+{
+    struct forward *f = v->forward;
+    if (f == NULL)
+        return;
+    f->active = f->ours = false; /* what is being processed goes on */
+    discard_all(v);
+    f->told = (struct csts_processing){0};
+    f->interruption = false;
+}
+
+/* ---- PDUs ---- */
+
+static void answer(struct csts_link *l, enum csts_pdu_kind kind, const struct csts_pdu *p, tick now)
+{
+    struct csts_pdu a = {.kind = kind, .invoke_id = p->invoke_id, .positive = true};
+    (void)assoc_send(l, &a, now);
+}
+
+static void refuse_start(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    uint8_t octets[128];
+    static const char text[] = "production is halted";
+    const struct csts_refusal r = {.kind = CSTS_REFUSED_OUT_OF_SERVICE,
+                                   .text = slice_of(text, sizeof text - 1)};
+    struct csts_pdu a = {.kind = CSTS_PDU_START_RETURN, .invoke_id = p->invoke_id};
+    a.diagnostic.kind = CSTS_DIAGNOSTIC_EXTENSION;
+    a.diagnostic.pdv.oid = csts_known_oid(CSTS_START_DIAGNOSTIC);
+    a.diagnostic.pdv.data = slice_of(
+        octets, csts_refusal_write(&r, CSTS_CYCLIC_START_DIAGNOSTIC, octets, sizeof octets));
+    COUNT(l, returns_negative);
+    (void)assoc_send(l, &a, now);
+}
+
+static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    struct forward *f = l->service->forward;
+    if (f->active) {
+        assoc_refuse(l, now);
+        return;
+    }
+    if (f->production == CSTS_HALTED) {
+        refuse_start(l, p, now);
+        return;
+    }
+    f->active = true;
+    assoc_notice(l, CSTS_TOLD_STARTED, p)->pdu.positive = true;
+    answer(l, CSTS_PDU_START_RETURN, p, now);
+}
+
+static void take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    struct csts_service *v = l->service;
+    if (!v->forward->active) {
+        assoc_refuse(l, now);
+        return;
+    }
+    assoc_forward_leave(v);
+    assoc_notice(l, CSTS_TOLD_STOPPED, p)->pdu.positive = true;
+    answer(l, CSTS_PDU_STOP_RETURN, p, now);
+}
+
+/* False: it is none. */
+static bool read_unit(const struct csts_pdu *p, bool *report)
+{
+    return p->extension.used && csts_oid_is(&p->extension.pdv.oid, CSTS_PROCESS_DATA) &&
+           csts_process_ext_read(p->extension.pdv.data, report) && !p->u.process.data.extended &&
+           csts_oid_is(&p->procedure.type, CSTS_BUFFERED_DATA_PROCESSING) &&
+           p->procedure.role == CSTS_PRIME;
+}
+
+/* All of it, or nothing: it is checked first. Returns how many, -1: it cannot be decoded. */
+static int count_units(struct slice rest, uint32_t most)
+{
+    struct csts_pdu p;
+    enum csts_pdu_verdict verdict;
+    bool report;
+    int n = 0;
+    while ((verdict = csts_buffer_next(CSTS_PDU_FORWARD_BUFFER, &rest, &p)) == CSTS_PDU_OK) {
+        if (!read_unit(&p, &report))
+            return -1;
+        if ((uint32_t)++n > most)
+            return n;
+    }
+    return verdict == CSTS_PDU_BAD ? -1 : n;
+}
+
+/* Credentials of an element; those of the one before it are not hashed again. */
+static bool admit_unit(struct csts_link *l, const struct csts_pdu *p, struct slice *last, tick now)
+{
+    bool replayed;
+    if (l->isp.peer.level != SLE_AUTH_ALL ||
+        (last->len > 0 && last->len == p->credentials.len &&
+         secret_same(last->data, p->credentials.data, last->len)))
+        return true;
+    if (!isp1_authentic(&l->isp, p->credentials, false, &replayed, now)) {
+        COUNT(l, ignored);
+        return false;
+    }
+    *last = p->credentials;
+    return true;
+}
+
+static void queue_buffer(struct csts_link *l, struct slice rest, tick now)
+{
+    struct csts_pdu p;
+    struct slice last = slice_of(NULL, 0);
+    bool report = false;
+    while (csts_buffer_next(CSTS_PDU_FORWARD_BUFFER, &rest, &p) == CSTS_PDU_OK)
+        if (read_unit(&p, &report) && admit_unit(l, &p, &last, now))
+            queue_unit(l->service, p.u.process.id, report, p.u.process.data.opaque, now);
+}
+
+static void take_buffer(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    const struct forward *f = l->service->forward;
+    const int n = count_units(p->u.buffer, f->c.units_max);
+    if (n < 0)
+        assoc_abort(l, CSTS_ABORT_ENCODING_ERROR, now);
+    else if ((uint32_t)n > f->c.units_max)
+        assoc_abort(l, CSTS_ABORT_FORWARD_BUFFER_TOO_LARGE, now);
+    else
+        queue_buffer(l, p->u.buffer, now);
+}
+
+static void take_unit(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    bool report;
+    if (!read_unit(p, &report))
+        assoc_abort(l, CSTS_ABORT_ENCODING_ERROR, now);
+    else
+        queue_unit(l->service, p->u.process.id, report, p->u.process.data.opaque, now);
+}
+
+static void take_data(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    struct csts_service *v = l->service;
+    if (!v->forward->active) {
+        assoc_refuse(l, now);
+        return;
+    }
+    if (p->kind == CSTS_PDU_FORWARD_BUFFER)
+        take_buffer(l, p, now);
+    else
+        take_unit(l, p, now);
+    if (l->state != CSTS_BOUND)
+        return;
+    keep_latency(v);
+    look_at_room(v);
+    assoc_notice(l, CSTS_TOLD_UNITS, NULL);
+}
+
+bool assoc_forward_takes(const struct csts_link *l, const struct csts_pdu *p)
+{
+    if (l->service->forward == NULL)
+        return false;
+    if (p->kind == CSTS_PDU_FORWARD_BUFFER)
+        return true;
+    return csts_oid_is(&p->procedure.type, CSTS_BUFFERED_DATA_PROCESSING) &&
+           p->procedure.role == CSTS_PRIME;
+}
+
+void assoc_forward_take(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    switch (p->kind) {
+    case CSTS_PDU_START:
+        take_start(l, p, now);
+        break;
+    case CSTS_PDU_STOP:
+        take_stop(l, p, now);
+        break;
+    case CSTS_PDU_PROCESS_DATA:
+    case CSTS_PDU_FORWARD_BUFFER:
+        take_data(l, p, now);
+        break;
+    default:
+        assoc_refuse(l, now);
+    }
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A user of Forward Frame: binds, starts, sends the frames of a file, prints what the provider says
+ * of them, and ends in order when it has heard of the last frame: STOP, UNBIND.
+ *
+ * What can go wrong: nobody listens, the BIND or START is refused, the provider aborts or says
+ * nothing for --wait: said, and the exit code is 1; so it is when not all frames were radiated.
+ */
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "cla/framed/sle_digest.h"
+#include "csts/forward.h"
+#include "os/uv_signals.h"
+#include "os/uv_world.h"
+#include "tools/csts/csts_conn.h"
+#include "tools/csts/csts_print.h"
+#include "tools/csts/helio_csts.h"
+#include "tools/sle/sle_frames_file.h"
+
+#define BACKLOG (1u << 20) /* octets: with more no frame is added */
+enum phase { BINDING, SENDING, STOPPING, UNBINDING, DONE };
+
+struct sender {
+    const struct forward_options *options;
+    struct world *world;
+    struct csts *csts;
+    struct csts_host host;
+    struct csts_conn *conn;
+    struct uv_signals *signals;
+    struct alarm alarm; /* the end of patience */
+    struct frames_file frames;
+    size_t sent;
+    uint64_t processed, interrupted, production;
+    enum phase phase;
+    enum sle_end over;
+    bool active, failed, all; /* all: the last frame was radiated */
+};
+
+static tick now_of(const struct sender *s)
+{
+    return world_now(s->world);
+}
+
+static void say_failure(struct sender *s, const char *what, const char *why)
+{
+    if (!s->failed)
+        fprintf(stderr, "helio-csts: %s: %s\n", what, why);
+    s->failed = true;
+}
+
+/* ---- printing ---- */
+
+static const char *status_text(enum csts_processed status)
+{
+    static const char *const words[] = {"processed", "interrupted", "started"};
+    return words[status];
+}
+
+static const char *production_text(enum csts_production production)
+{
+    static const char *const words[] = {"configured", "operational", "interrupted", "halted"};
+    return words[production];
+}
+
+/* What the notification says of it; NULL: nothing that is known. */
+static const char *production_of(const struct csts_notice *n)
+{
+    struct slice rest = n->pdu.u.notify.values;
+    struct csts_value v;
+    if (!n->processing.change)
+        return production_text(n->processing.production);
+    if (n->pdu.u.notify.kind != CSTS_EVENT_VALUES || !csts_values_next(&rest, &v) ||
+        v.state != CSTS_VALID || v.pdv.data.len != 3 || v.pdv.data.data[2] > CSTS_HALTED)
+        return NULL;
+    return production_text((enum csts_production)v.pdv.data.data[2]);
+}
+
+static void print_text(const struct csts_processing *p, const char *time, const char *production)
+{
+    char at[CSTS_TIME_TEXT];
+    printf("%s ", time);
+    if (p->change)
+        printf("production %s\n", production == NULL ? "changed" : production);
+    else if (p->any)
+        printf("frame %" PRIu32 " %s, started %s\n", p->last, status_text(p->status),
+               csts_time_text(p->started, at));
+    else
+        printf("no frame\n");
+}
+
+static void print_json(const struct csts_processing *p, const char *time, const char *production)
+{
+    char at[CSTS_TIME_TEXT];
+    json_t *j = json_object();
+    json_object_set_new(j, "kind", json_string(p->change ? "production" : "processed"));
+    json_object_set_new(j, "time", json_string(time));
+    if (production != NULL)
+        json_object_set_new(j, "production", json_string(production));
+    if (p->any) {
+        json_object_set_new(j, "frame", json_integer(p->last));
+        json_object_set_new(j, "status", json_string(status_text(p->status)));
+        json_object_set_new(j, "started", json_string(csts_time_text(p->started, at)));
+    }
+    if (p->any_ok) {
+        json_object_set_new(j, "last_ok", json_integer(p->last_ok));
+        json_object_set_new(j, "stopped", json_string(csts_time_text(p->stopped, at)));
+    }
+    json_dumpf(j, stdout, JSON_COMPACT);
+    printf("\n");
+    json_decref(j);
+}
+
+static void print_notify(const struct sender *s, const struct csts_notice *n)
+{
+    char time[CSTS_TIME_TEXT];
+    csts_time_text(n->pdu.u.notify.at, time);
+    if (s->options->json)
+        print_json(&n->processing, time, production_of(n));
+    else
+        print_text(&n->processing, time, production_of(n));
+    fflush(stdout);
+}
+
+static void print_sum(const struct sender *s)
+{
+    if (!s->options->json) {
+        printf("%zu frames sent, %" PRIu64 " reported as processed, %" PRIu64 " as interrupted\n",
+               s->sent, s->processed, s->interrupted);
+        return;
+    }
+    json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I}", "kind", "sum", "sent", (json_int_t)s->sent,
+                          "processed", (json_int_t)s->processed, "interrupted",
+                          (json_int_t)s->interrupted, "production", (json_int_t)s->production);
+    json_dumpf(j, stdout, JSON_COMPACT);
+    printf("\n");
+    json_decref(j);
+}
+
+/* ---- the order of things ---- */
+
+/* Frames into the queue, as long as it is short. Numbers are counted from 1. */
+static void send_some(struct sender *s)
+{
+    const struct forward_options *o = s->options;
+    struct csts_unit units[CSTS_BUFFER_MAX];
+    struct csts_link *l = csts_conn_link(s->conn);
+    while (s->active && s->sent < s->frames.len && csts_link_backlog(l) < BACKLOG) {
+        size_t n = 0;
+        for (; n < o->buffer && s->sent + n < s->frames.len; n++) {
+            const size_t i = s->sent + n;
+            units[n] = (struct csts_unit){.id = (uint32_t)(i + 1),
+                                          .report = !o->last_only || i + 1 == s->frames.len,
+                                          .data = s->frames.list[i]};
+        }
+        const int e = csts_send_frames(l, units, n, now_of(s));
+        if (e < 0) {
+            say_failure(s, "frames",
+                        e == HELIO_EINVAL ? "one forward buffer is longer than a message may be"
+                                          : helio_strerror(e));
+            csts_link_abort(l, CSTS_ABORT_OTHER, now_of(s));
+            return;
+        }
+        s->sent += n;
+    }
+}
+
+static void be_patient(struct sender *s)
+{
+    alarm_set(&s->alarm, now_of(s) + s->options->wait);
+}
+
+static void stop_frames(struct sender *s)
+{
+    if (s->phase != SENDING || s->conn == NULL)
+        return;
+    s->phase = STOPPING;
+    s->active = false;
+    be_patient(s);
+    (void)csts_stop_forward(csts_conn_link(s->conn), now_of(s));
+}
+
+static void unbind(struct sender *s)
+{
+    s->phase = UNBINDING;
+    (void)csts_unbind(csts_conn_link(s->conn), now_of(s));
+}
+
+static void take_notify(struct sender *s, const struct csts_notice *n)
+{
+    const struct csts_processing *p = &n->processing;
+    print_notify(s, n);
+    be_patient(s);
+    if (p->change) {
+        s->production++;
+        return;
+    }
+    s->processed += p->status == CSTS_PROCESSED;
+    s->interrupted += p->status == CSTS_PROCESSING_INTERRUPTED;
+    if (p->any && p->last == s->frames.len && p->status != CSTS_PROCESSING_STARTED) {
+        s->all = p->status == CSTS_PROCESSED;
+        stop_frames(s);
+    }
+}
+
+static void take_started(struct sender *s, const struct csts_notice *n)
+{
+    char why[160];
+    be_patient(s);
+    if (n->pdu.positive) {
+        s->active = true;
+        send_some(s);
+        return;
+    }
+    say_failure(s, "START is refused", csts_refusal_text(&n->pdu.diagnostic, why, sizeof why));
+    unbind(s);
+}
+
+static void on_notice(void *context, struct csts_conn *c, const struct csts_notice *n)
+{
+    struct sender *s = context;
+    char words[128];
+    switch (n->kind) {
+    case CSTS_TOLD_BOUND:
+        s->phase = SENDING;
+        (void)csts_start_forward(csts_conn_link(c), now_of(s));
+        break;
+    case CSTS_TOLD_STARTED:
+        take_started(s, n);
+        break;
+    case CSTS_TOLD_PROCESSED:
+        take_notify(s, n);
+        break;
+    case CSTS_TOLD_STOPPED:
+        unbind(s);
+        break;
+    case CSTS_TOLD_OVER:
+        s->over = n->end;
+        s->active = false;
+        if (n->end != SLE_END_UNBOUND && n->end != SLE_END_CLOSED)
+            say_failure(s, "the association", csts_end_words(n, words, sizeof words));
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_room(void *context, struct csts_conn *c)
+{
+    (void)c;
+    send_some(context);
+}
+
+static void end_all(struct sender *s)
+{
+    if (s->phase == DONE)
+        return;
+    s->phase = DONE;
+    alarm_fini(&s->alarm);
+    csts_host_fini(&s->host);
+    uv_signals_close(s->signals);
+    uv_world_end(s->world);
+}
+
+static void on_gone(void *context, struct csts_conn *c, int error)
+{
+    struct sender *s = context;
+    (void)c;
+    s->conn = NULL;
+    if (s->over == SLE_END_CLOSED)
+        say_failure(s, "the connection",
+                    error < 0 ? helio_strerror(error) : "the provider closed it");
+    alarm_set(&s->alarm, 0); /* the loop ends it */
+}
+
+static const struct csts_conn_user conn_user = {on_notice, on_gone, on_room};
+
+static void on_alarm(void *context)
+{
+    struct sender *s = context;
+    if (s->conn == NULL) {
+        end_all(s);
+        return;
+    }
+    say_failure(s, "the provider", "it does not answer");
+    csts_link_abort(csts_conn_link(s->conn), CSTS_ABORT_OTHER, now_of(s));
+    csts_conn_wake(s->conn);
+    alarm_set(&s->alarm, TICK_NEVER);
+}
+
+static void on_signal(void *context, int number)
+{
+    struct sender *s = context;
+    (void)number;
+    say_failure(s, "ended by a signal", "not all frames were radiated");
+    if (s->phase == SENDING && s->active) {
+        stop_frames(s);
+        csts_conn_wake(s->conn);
+        return;
+    }
+    if (s->conn != NULL)
+        csts_conn_free(s->conn);
+    s->conn = NULL;
+    end_all(s);
+}
+
+static int connect_provider(struct sender *s)
+{
+    const struct forward_options *o = s->options;
+    struct csts_user_config c = {.id = o->terms.instance, .version = o->terms.version};
+    char text[ADDRESS_TEXT_MAX];
+    snprintf(c.responder, sizeof c.responder, "%s", o->terms.peer);
+    snprintf(c.port, sizeof c.port, "%s", o->terms.port);
+    const int e = csts_conn_open(&s->host, &s->conn, &o->to, &c, &conn_user, s);
+    if (e < 0)
+        say_failure(s, address_write(&o->to, text), helio_strerror(e));
+    return e;
+}
+
+static void run_loop(struct sender *s)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    s->signals = uv_signals_open(s->world, numbers, 2, on_signal, s);
+    csts_host_init(&s->host, s->world, s->csts);
+    alarm_init(&s->alarm, s->world, ALARM_APP, on_alarm, s);
+    if (s->signals == NULL)
+        say_failure(s, "the event loop", "no signals");
+    if (s->signals == NULL || connect_provider(s) < 0)
+        end_all(s);
+    else
+        be_patient(s);
+    uv_world_run(s->world);
+}
+
+static int run_sender(struct sender *s)
+{
+    struct sle_digests *digests = sle_digests_new();
+    if (digests == NULL || uv_world_open(&s->world) < 0) {
+        fprintf(stderr, "helio-csts: the event loop cannot begin\n");
+        sle_digests_free(digests);
+        return 1;
+    }
+    s->csts = csts_engine_of(&s->options->terms, digests, world_random(s->world),
+                             world_wall(s->world) - world_now(s->world));
+    if (s->csts == NULL) {
+        say_failure(s, "the engine", "out of memory");
+        uv_world_end(s->world);
+        uv_world_run(s->world);
+    } else {
+        run_loop(s);
+        print_sum(s);
+    }
+    csts_free(s->csts);
+    if (uv_world_free(s->world) < 0)
+        s->failed = true;
+    sle_digests_free(digests);
+    return s->failed || !s->all || s->interrupted > 0 ? 1 : 0;
+}
+
+int csts_run_forward(const struct forward_options *o)
+{
+    struct sender s = {.options = o};
+    const int e = frames_file_read(&s.frames, o->frames, o->frame);
+    if (e < 0 || s.frames.len > UINT32_MAX) {
+        fprintf(stderr, "helio-csts: %s: %s\n", o->frames,
+                e == HELIO_EFORMAT ? "this is no file of frames"
+                                   : helio_strerror(e < 0 ? e : HELIO_ESPACE));
+        frames_file_free(&s.frames);
+        return 2;
+    }
+    const int code = run_sender(&s);
+    frames_file_free(&s.frames);
+    return code;
+}
