@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/crc.h"
+#include "sim/world_run.h"
 
 #define FRAME_MAX (65536 + LTP_HEAD_MAX)
 
@@ -241,39 +242,6 @@ void sim_touch(struct sim_world *w, size_t node)
         ltp_check(n->ltp);
 }
 
-/* The next thing that happens: of which sort, where and when. */
-struct next {
-    enum { NEXT_ARRIVAL, NEXT_TIMER, NEXT_LINE } what;
-    size_t index;
-    tick due;
-};
-
-static struct next find_next(const struct sim_world *w)
-{
-    struct next best = {.due = TICK_NEVER};
-    for (size_t i = 0; i < w->link_count; i++) {
-        tick due = chan_deadline(w->links[i].chan);
-        if (due < best.due)
-            best = (struct next){NEXT_ARRIVAL, i, due};
-    }
-    for (size_t i = 0; i < w->node_count; i++) {
-        if (w->nodes[i].deadline < best.due)
-            best = (struct next){NEXT_TIMER, i, w->nodes[i].deadline};
-    }
-    for (size_t i = 0; i < w->link_count; i++) {
-        if (w->links[i].wake < best.due)
-            best = (struct next){NEXT_LINE, i, w->links[i].wake};
-    }
-    if (best.due < w->now)
-        best.due = w->now;
-    return best;
-}
-
-tick sim_deadline(const struct sim_world *w)
-{
-    return find_next(w).due;
-}
-
 /* A frame of which only the head is there gets the payload that all have. */
 static const uint8_t *fill_frame(struct sim_world *w, const struct chan_out *frame)
 {
@@ -293,42 +261,110 @@ static void take_arrivals(struct sim_world *w, size_t node, const struct chan_ou
         ltp_input(w->nodes[node].ltp, fill_frame(w, frame), frame->len, w->now);
 }
 
-static void do_next(struct sim_world *w, const struct next *next)
+/* ---- what happens, in the order of ties; `next` is the index of its link or node ---- */
+
+static tick arrivals_due(void *context, tick before)
 {
-    assert(next->due != TICK_NEVER && next->due >= w->now);
-    w->now = next->due;
-    w->steps++;
-    size_t node = next->index;
-    struct chan_out out;
-    switch (next->what) {
-    case NEXT_ARRIVAL:
-        node = w->links[next->index].to;
-        if (chan_output(w->links[next->index].chan, w->now, &out) != 0)
-            take_arrivals(w, node, &out);
-        break;
-    case NEXT_TIMER:
-        ltp_expire(w->nodes[node].ltp, w->now);
-        break;
-    case NEXT_LINE:
-        node = w->links[next->index].from;
-        break;
+    struct sim_world *w = context;
+    for (size_t i = 0; i < w->link_count; i++) {
+        const tick due = chan_deadline(w->links[i].chan);
+        if (due < before) {
+            before = due;
+            w->next = i;
+        }
     }
-    sim_touch(w, node);
+    return before;
 }
 
-void sim_step(struct sim_world *w)
+static void step_arrival(void *context)
 {
-    struct next next = find_next(w);
-    do_next(w, &next);
+    struct sim_world *w = context;
+    const size_t node = w->links[w->next].to;
+    struct chan_out out;
+    if (chan_output(w->links[w->next].chan, w->now, &out) != 0)
+        take_arrivals(w, node, &out);
+    w->acts = node;
+}
+
+static tick timers_due(void *context, tick before)
+{
+    struct sim_world *w = context;
+    for (size_t i = 0; i < w->node_count; i++) {
+        if (w->nodes[i].deadline < before) {
+            before = w->nodes[i].deadline;
+            w->next = i;
+        }
+    }
+    return before;
+}
+
+static void step_timer(void *context)
+{
+    struct sim_world *w = context;
+    ltp_expire(w->nodes[w->next].ltp, w->now);
+    w->acts = w->next;
+}
+
+static tick lines_due(void *context, tick before)
+{
+    struct sim_world *w = context;
+    for (size_t i = 0; i < w->link_count; i++) {
+        if (w->links[i].wake < before) {
+            before = w->links[i].wake;
+            w->next = i;
+        }
+    }
+    return before;
+}
+
+static void step_line(void *context)
+{
+    struct sim_world *w = context;
+    w->acts = w->links[w->next].from;
+}
+
+static void advance_clock(void *context, tick due)
+{
+    struct sim_world *w = context;
+    w->now = due > w->now ? due : w->now;
+    w->steps++;
+}
+
+static void drain_node(void *context)
+{
+    struct sim_world *w = context;
+    sim_touch(w, w->acts);
+}
+
+#define SOURCES 3
+static struct world_run make_run(struct sim_world *w, struct world_source out[SOURCES])
+{
+    out[0] = (struct world_source){arrivals_due, step_arrival, w};
+    out[1] = (struct world_source){timers_due, step_timer, w};
+    out[2] = (struct world_source){lines_due, step_line, w};
+    return (struct world_run){out, SOURCES, advance_clock, drain_node, w};
+}
+
+tick sim_deadline(struct sim_world *w)
+{
+    struct world_source sources[SOURCES];
+    const struct world_run run = make_run(w, sources);
+    const tick due = world_run_due(&run);
+    return due > w->now ? due : w->now;
 }
 
 bool sim_step_before(struct sim_world *w, tick until)
 {
-    struct next next = find_next(w);
-    if (next.due >= until)
-        return false;
-    do_next(w, &next);
-    return true;
+    struct world_source sources[SOURCES];
+    const struct world_run run = make_run(w, sources);
+    return w->now < until && world_run_step(&run, until);
+}
+
+void sim_step(struct sim_world *w)
+{
+    const bool done = sim_step_before(w, TICK_NEVER);
+    assert(done);
+    (void)done;
 }
 
 void sim_run(struct sim_world *w, tick until)

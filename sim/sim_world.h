@@ -67,6 +67,8 @@ struct sim_world {
     uint8_t *frame;  /* room for the longest segment */
     uint8_t *hollow; /* see sim_fill; NULL: payloads are carried */
     size_t head_len; /* of the segment that is radiated */
+    size_t next;     /* link or node of the next thing that happens */
+    size_t acts;     /* node that acts after it */
 };
 
 /* Returns 0 or HELIO_ENOMEM. `hooks` is copied. */
@@ -107,7 +109,7 @@ void sim_enter_rule(struct sim_world *w, size_t link, const uint8_t *data, size_
 void sim_touch(struct sim_world *w, size_t node);
 
 /* When the next thing happens; TICK_NEVER if nothing will. */
-tick sim_deadline(const struct sim_world *w);
+tick sim_deadline(struct sim_world *w);
 
 /* Does the next thing; sim_deadline must not be TICK_NEVER. */
 void sim_step(struct sim_world *w);

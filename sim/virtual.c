@@ -194,6 +194,40 @@ void virtual_advance(struct virtual_world *v, tick due)
     v->now = due > v->now ? due : v->now;
 }
 
+/* To look at each alarm is not needed when none can be the next thing. */
+static tick alarms_due(void *context, tick before)
+{
+    struct virtual_world *v = context;
+    return v->world.earliest < before ? virtual_due(v) : TICK_NEVER;
+}
+
+static void fire_alarm(void *context)
+{
+    virtual_fire(context);
+}
+
+struct world_source virtual_alarms(struct virtual_world *v)
+{
+    return (struct world_source){alarms_due, fire_alarm, v};
+}
+
+static void advance_clock(void *context, tick due)
+{
+    virtual_advance(context, due);
+}
+
+static void end_round(void *context)
+{
+    struct virtual_world *v = context;
+    world_end_round(&v->world);
+}
+
+struct world_run virtual_run(struct virtual_world *v, const struct world_source *sources,
+                             size_t len)
+{
+    return (struct world_run){sources, len, advance_clock, end_round, v};
+}
+
 /* What its user does not read is lost: `data` is the caller's. */
 void virtual_arrive(struct virtual_port *p, const struct address *from, struct slice data)
 {

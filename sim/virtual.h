@@ -12,6 +12,7 @@
 #include "os/udp_io.h"
 #include "os/world.h"
 #include "sim/pipes.h"
+#include "sim/world_run.h"
 
 /* A port with its address; they lie in the order in which they were opened. */
 struct virtual_port {
@@ -53,6 +54,13 @@ void virtual_fire(struct virtual_world *v);
 
 /* The clock is `due`, if that is later. */
 void virtual_advance(struct virtual_world *v, tick due);
+
+/* Its alarms, for a run loop. */
+struct world_source virtual_alarms(struct virtual_world *v);
+/* A run loop of this world: after each thing the round ends (world_end_round). `sources` is
+ * borrowed. */
+struct world_run virtual_run(struct virtual_world *v, const struct world_source *sources,
+                             size_t len);
 
 /* A datagram arrives. */
 void virtual_arrive(struct virtual_port *p, const struct address *from, struct slice data);

@@ -87,70 +87,85 @@ static void restore_order(struct history *h)
     }
 }
 
-enum sort { NEXT_EVENT, NEXT_BUNDLE, NEXT_NET, NEXT_ALARM, NEXT_STORE, NEXT_APP };
+/* ---- what happens, in the order of ties ---- */
 
-struct next {
-    tick due;
-    enum sort what;
-    struct history_node *node;
-};
-
-static void consider(struct next *best, tick due, enum sort what, struct history_node *node)
+static tick event_due(void *context, tick before)
 {
-    if (due < best->due)
-        *best = (struct next){due, what, node};
+    const struct history *h = context;
+    return h->event < h->c->events ? h->c->event[h->event].at : before;
 }
 
-static struct next find_next(struct history *h)
+static void step_event(void *context)
 {
-    const struct history_case *c = h->c;
-    struct next best = {.due = TICK_NEVER};
-    if (h->event < c->events)
-        consider(&best, c->event[h->event].at, NEXT_EVENT, NULL);
-    if (h->bundle < c->bundles)
-        consider(&best, c->bundle[h->bundle].at, NEXT_BUNDLE, NULL);
-    consider(&best, flights_due(&h->flying), NEXT_NET, NULL);
-    consider(&best, virtual_due(&h->world), NEXT_ALARM, NULL);
-    for (size_t i = 0; i < 2; i++) {
-        struct history_node *n = &h->nodes[i];
-        if (!n->alive)
-            continue;
-        consider(&best, n->storage.due, NEXT_STORE, n);
-        consider(&best, history_apps_due(n), NEXT_APP, n);
-    }
-    return best;
+    struct history *h = context;
+    do_event(h, &h->c->event[h->event++]);
+    if (h->event == h->c->events)
+        restore_order(h);
 }
 
-static void do_next(struct history *h, const struct next *next)
+static tick bundle_due(void *context, tick before)
 {
-    virtual_advance(&h->world, next->due);
+    const struct history *h = context;
+    return h->bundle < h->c->bundles ? h->c->bundle[h->bundle].at : before;
+}
+
+static void step_bundle(void *context)
+{
+    struct history *h = context;
+    history_send(h, h->bundle++);
+}
+
+static tick net_due(void *context, tick before)
+{
+    const struct history *h = context;
+    (void)before;
+    return flights_due(&h->flying);
+}
+
+static void step_net(void *context)
+{
+    history_net_step(context);
+}
+
+static tick store_due(void *context, tick before)
+{
+    const struct history_node *n = context;
+    return n->alive ? n->storage.due : before;
+}
+
+static void step_store(void *context)
+{
+    history_store_step(context);
+}
+
+static tick apps_due(void *context, tick before)
+{
+    const struct history_node *n = context;
+    return n->alive ? history_apps_due(n) : before;
+}
+
+static void step_apps(void *context)
+{
+    history_apps_step(context);
+}
+
+/* False: nothing is due before that time. */
+static bool do_next(struct history *h, tick before)
+{
+    struct history_node *one = &h->nodes[0], *two = &h->nodes[1];
+    const struct world_source sources[] = {
+        {event_due, step_event, h},   {bundle_due, step_bundle, h}, {net_due, step_net, h},
+        virtual_alarms(&h->world),    {store_due, step_store, one}, {apps_due, step_apps, one},
+        {store_due, step_store, two}, {apps_due, step_apps, two},
+    };
+    const struct world_run run = virtual_run(&h->world, sources, sizeof sources / sizeof *sources);
+    if (!world_run_step(&run, before))
+        return false;
     h->t->steps++;
-    switch (next->what) {
-    case NEXT_EVENT:
-        do_event(h, &h->c->event[h->event++]);
-        if (h->event == h->c->events)
-            restore_order(h);
-        break;
-    case NEXT_BUNDLE:
-        history_send(h, h->bundle++);
-        break;
-    case NEXT_NET:
-        history_net_step(h);
-        break;
-    case NEXT_ALARM:
-        virtual_fire(&h->world);
-        break;
-    case NEXT_STORE:
-        history_store_step(next->node);
-        break;
-    case NEXT_APP:
-        history_apps_step(next->node);
-        break;
-    }
-    world_end_round(&h->world.world);
     for (size_t i = 0; i < 2; i++)
         if (h->nodes[i].alive)
             node_check(&h->nodes[i].node);
+    return true;
 }
 
 static bool is_over(const struct history *h)
@@ -191,13 +206,11 @@ static void play_history(struct history *h)
     tick end =
         (c->events > 0 ? c->event[c->events - 1].at : 0) + c->bundle[c->bundles - 1].at + CALM;
     for (size_t steps = 0; h->wrong == NULL && !is_over(h); steps++) {
-        struct next next = find_next(h);
-        if (next.due > end || steps > STEPS_MAX) {
-            judge_bundles(h);
-            history_complain(h, next.due > end ? "not all is delivered in time" : "too many steps");
-            return;
-        }
-        do_next(h, &next);
+        if (steps <= STEPS_MAX && do_next(h, tick_add(end, 1)))
+            continue;
+        judge_bundles(h);
+        history_complain(h, steps <= STEPS_MAX ? "not all is delivered in time" : "too many steps");
+        return;
     }
     if (h->wrong == NULL)
         judge_bundles(h);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does the earliest of what is due, one thing at a time. What is predicted for a bundle is looked
+/* What can happen in a planned run. What is predicted for a bundle is looked
  * up when it is sent, in plans of this file's own. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -144,22 +144,38 @@ static void send_next(struct planned *p)
         planned_node_send(n, p->next - 1);
 }
 
+/* ---- what happens, in the order of ties ---- */
+
+static tick bundle_due(void *context, tick before)
+{
+    const struct planned *p = context;
+    return p->next < p->bundles ? p->bundle[p->next].at : before;
+}
+
+static void step_bundle(void *context)
+{
+    send_next(context);
+}
+
+static tick net_due(void *context, tick before)
+{
+    const struct planned *p = context;
+    (void)before;
+    return flights_due(&p->flying);
+}
+
+static void step_net(void *context)
+{
+    struct planned *p = context;
+    (void)flights_step(&p->flying, &p->world);
+}
+
 bool planned_until(struct planned *p, tick end)
 {
-    while (p->wrong == NULL) {
-        tick bundle = p->next < p->bundles ? p->bundle[p->next].at : TICK_NEVER;
-        tick net = flights_due(&p->flying), alarm = virtual_due(&p->world);
-        tick due = tick_min(bundle, tick_min(net, alarm));
-        if (due > end)
-            break;
-        virtual_advance(&p->world, due);
-        if (bundle == due)
-            send_next(p);
-        else if (net == due)
-            (void)flights_step(&p->flying, &p->world);
-        else
-            virtual_fire(&p->world);
-        world_end_round(&p->world.world);
+    const struct world_source sources[] = {
+        {bundle_due, step_bundle, p}, {net_due, step_net, p}, virtual_alarms(&p->world)};
+    const struct world_run run = virtual_run(&p->world, sources, sizeof sources / sizeof *sources);
+    while (p->wrong == NULL && world_run_step(&run, tick_add(end, 1))) {
         for (size_t i = 0; i < p->len; i++) {
             struct planned_node *n = &p->nodes[i];
             if (!n->alive)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: the earliest thing that is due is done, then every agent that was told something is
- * pumped until none is awake. What can go wrong at the start is said by the parts; a run has no
- * errors but those of its logs.
+ * What can happen in a run (sim/world_run.h), and its end. What can go wrong at the start is said
+ * by the parts; a run has no errors but those of its logs.
  */
 #include "tools/sim/stack.h"
 #include "base/err.h"
@@ -103,59 +102,59 @@ void stack_fini(struct stack *s)
     virtual_fini(&s->world);
 }
 
-enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_ALARM };
+/* ---- what happens, in the order of ties ---- */
 
-struct next {
-    enum sort what;
-    tick due;
-    void *at;
-};
-
-static void consider_due(struct next *best, enum sort what, tick due, void *at)
+static tick script_due(void *context, tick before)
 {
-    if (due < best->due)
-        *best = (struct next){what, due, at};
+    (void)before;
+    return stack_script_due(context);
 }
 
-static struct next find_next(struct stack *s)
+static void step_script(void *context)
 {
-    struct next best = {.due = TICK_NEVER};
-    consider_due(&best, NEXT_SCRIPT, stack_script_due(s), s);
-    for (size_t i = 0; i < s->channels_len; i++)
-        consider_due(&best, NEXT_CHANNEL, stack_channel_due(s->channels[i]), s->channels[i]);
-    consider_due(&best, NEXT_NET, stack_net_due(s), s);
-    if (s->world.world.earliest < best.due) /* else there is no need to look at each */
-        consider_due(&best, NEXT_ALARM, virtual_due(&s->world), s);
-    return best;
+    stack_script_step(context);
 }
 
-static void do_next(struct stack *s, const struct next *next)
+static tick channels_due(void *context, tick before)
 {
-    virtual_advance(&s->world, next->due);
-    s->steps++;
-    switch (next->what) {
-    case NEXT_SCRIPT:
-        stack_script_step(s);
-        break;
-    case NEXT_CHANNEL:
-        stack_channel_step(next->at);
-        break;
-    case NEXT_NET:
-        stack_net_step(s);
-        break;
-    case NEXT_ALARM:
-        virtual_fire(&s->world);
-        break;
+    struct stack *s = context;
+    for (size_t i = 0; i < s->channels_len; i++) {
+        const tick due = stack_channel_due(s->channels[i]);
+        if (due >= before)
+            continue;
+        before = due;
+        s->channel_next = i;
     }
+    return before;
+}
+
+static void step_channel(void *context)
+{
+    struct stack *s = context;
+    stack_channel_step(s->channels[s->channel_next]);
+}
+
+static tick net_due(void *context, tick before)
+{
+    (void)before;
+    return stack_net_due(context);
+}
+
+static void step_net(void *context)
+{
+    stack_net_step(context);
 }
 
 bool stack_step(struct stack *s, tick before)
 {
-    struct next next = find_next(s);
-    if (next.due >= before)
+    const struct world_source sources[] = {{script_due, step_script, s},
+                                           {channels_due, step_channel, s},
+                                           {net_due, step_net, s},
+                                           virtual_alarms(&s->world)};
+    const struct world_run run = virtual_run(&s->world, sources, sizeof sources / sizeof *sources);
+    if (!world_run_step(&run, before))
         return false;
-    do_next(s, &next);
-    world_end_round(&s->world.world);
+    s->steps++;
     return true;
 }
 

@@ -46,13 +46,16 @@ static void carry_frame(void *context, size_t from, size_t to, struct slice fram
     chan_input(w->way[to == USER ? 0 : 1], frame.data, frame.len, 0, w->world.now);
 }
 
-static tick way_due(const struct wan *w)
+static tick way_due(void *context, tick before)
 {
+    const struct wan *w = context;
+    (void)before;
     return tick_min(chan_deadline(w->way[0]), chan_deadline(w->way[1]));
 }
 
-static void step_way(struct wan *w)
+static void step_way(void *context)
 {
+    struct wan *w = context;
     struct chan_out out;
     for (int i = 0; i < 2; i++)
         if (chan_deadline(w->way[i]) <= w->world.now &&
@@ -63,16 +66,10 @@ static void step_way(struct wan *w)
 /* False: nothing is due any more. */
 static bool step_wan(struct wan *w)
 {
-    tick way = way_due(w), alarm = virtual_due(&w->world);
-    tick due = tick_min(way, alarm);
-    if (due == TICK_NEVER)
+    const struct world_source sources[] = {{way_due, step_way, w}, virtual_alarms(&w->world)};
+    const struct world_run run = virtual_run(&w->world, sources, sizeof sources / sizeof *sources);
+    if (!world_run_step(&run, TICK_NEVER))
         return false;
-    virtual_advance(&w->world, due);
-    if (way <= w->world.now)
-        step_way(w);
-    else
-        virtual_fire(&w->world);
-    world_end_round(&w->world.world);
     virtual_settle(&w->world);
     return true;
 }
