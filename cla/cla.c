@@ -9,12 +9,22 @@
 
 #include "cla/cla.h"
 
-extern const struct cla_ops bibe_link_ops, ltp_link_ops, streamcl_mtcp_ops, streamcl_stcp_ops,
-    tcpcl_ops, udpcl_ops;
+/* The struct cla_ops of each adapter, in the order in which they are listed. */
+#define ADAPTERS(X)                                                                                \
+    X(ltp_link_ops)                                                                                \
+    X(tcpcl_ops)                                                                                   \
+    X(udpcl_ops)                                                                                   \
+    X(streamcl_stcp_ops)                                                                           \
+    X(streamcl_mtcp_ops)                                                                           \
+    X(bibe_link_ops)
 
-static const struct cla_ops *const table[] = {
-    &ltp_link_ops, &tcpcl_ops, &udpcl_ops, &streamcl_stcp_ops, &streamcl_mtcp_ops, &bibe_link_ops,
-};
+#define ADAPTER_DECLARE(ops) extern const struct cla_ops ops;
+ADAPTERS(ADAPTER_DECLARE)
+#undef ADAPTER_DECLARE
+
+#define ADAPTER_ROW(ops) &(ops),
+static const struct cla_ops *const table[] = {ADAPTERS(ADAPTER_ROW)};
+#undef ADAPTER_ROW
 
 const struct cla_ops *cla_at(size_t i)
 {

@@ -138,7 +138,7 @@ struct stack {
     struct stack_station *stations[STACK_STATIONS_MAX];
     size_t stations_len;
     struct stack_channel *channels[STACK_CHANNELS_MAX + SCENARIO_LINKS_MAX];
-    size_t channels_len, channel_next; /* the one whose frame is the next to arrive */
+    size_t channels_len, channel_next;            /* the one whose frame is the next to arrive */
     struct stack_links *links;                    /* owned; NULL: no file of them */
     struct stack_switch script[STACK_SCRIPT_MAX]; /* by time */
     size_t script_len, script_next;
