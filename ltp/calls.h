@@ -139,6 +139,7 @@ bool ltp_service_known(const struct ltp *l, uint64_t client_service);
 struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool is_export);
 struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool is_export);
 void ltp_closed_add(struct ltp *l, struct closed *c, tick now);
+size_t ltp_closed_quarter(const struct ltp *l); /* of limits.closed_sessions, rounded up */
 /* Its cancel was never acknowledged. It is kept independent of its age, in a separate list. */
 void ltp_closed_unheard(struct ltp *l, struct closed *c);
 /* Data of a session that seems closed. False: the peer uses the number again for a new session, and

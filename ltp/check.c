@@ -159,12 +159,12 @@ static void check_closed(const struct ltp *l)
     size_t named = 0, unconfigured = 0;
     size_t unheard = 0, cancels = check_fifo(l, &l->closed_fifo, &named);
     cancels += check_fifo(l, &l->unheard, &unheard);
-    assert(unheard == l->unheard_len && unheard <= (size_t)l->config.closed_memory / 4 + 1);
+    assert(unheard == l->unheard_len && unheard <= ltp_closed_quarter(l));
     size_t of_unconfigured = check_fifo(l, &l->unconfigured.closed, &unconfigured);
     assert(named + unconfigured + unheard == l->closed.len &&
            unconfigured == l->unconfigured.closed_len);
-    assert(named <= (size_t)l->config.closed_memory + 1);
-    assert(unconfigured <= (size_t)l->config.closed_memory / 4 + 2);
+    assert(named <= l->config.closed_memory);
+    assert(unconfigured <= ltp_closed_quarter(l));
     assert(cancels + of_unconfigured == l->cancels && of_unconfigured == l->unconfigured.cancels);
 }
 

@@ -44,16 +44,40 @@ struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bo
     return NULL;
 }
 
+/* Of the records: those of unconfigured peers, and those whose peer may not know, have a quarter
+ * each, rounded up, beside closed_memory. */
+size_t ltp_closed_quarter(const struct ltp *l)
+{
+    assert(l->config.closed_memory >= 1);
+    return ((size_t)l->config.closed_memory + 3) / 4;
+}
+
 static bool too_many(const struct ltp *l, bool unconfigured)
 {
     if (unconfigured)
-        return l->unconfigured.closed_len > l->config.closed_memory / 4 + 1;
+        return l->unconfigured.closed_len > ltp_closed_quarter(l);
     return l->closed.len - l->unconfigured.closed_len - l->unheard_len > l->config.closed_memory;
 }
 
 static bool too_old(const struct ltp *l, const struct closed *c, tick now)
 {
     return now - c->since > l->config.closed_time && c->cancel == NULL;
+}
+
+/* What is too old or too much goes, but not this one. */
+static void trim_records(struct ltp *l, const struct closed *kept, tick now)
+{
+    const bool unconfigured = kept->peer->unconfigured != NULL;
+    struct list *all = unconfigured ? &l->unconfigured.closed : &l->closed_fifo;
+    for (struct list *it = list_first(all); it != NULL && it != &kept->fifo; it = list_first(all)) {
+        struct closed *old = container_of(it, struct closed, fifo);
+        bool aged = too_old(l, old, now);
+        if (!aged && !too_many(l, unconfigured))
+            break;
+        l->counters.closed_evicted += aged ? 0 : 1;
+        ltp_closed_free(l, old);
+    }
+    assert(!too_many(l, unconfigured));
 }
 
 void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
@@ -68,14 +92,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
     assert(c->since == now && c->peer != NULL);
     l->unconfigured.closed_len += unconfigured;
     list_add_tail(all, &c->fifo);
-    for (struct list *it = list_first(all); it != NULL && it != &c->fifo; it = list_first(all)) {
-        struct closed *old = container_of(it, struct closed, fifo);
-        bool aged = too_old(l, old, now);
-        if (!aged && !too_many(l, unconfigured))
-            break;
-        l->counters.closed_evicted += aged ? 0 : 1;
-        ltp_closed_free(l, old);
-    }
+    trim_records(l, c, now);
 }
 
 void ltp_closed_unheard(struct ltp *l, struct closed *c)
@@ -86,7 +103,7 @@ void ltp_closed_unheard(struct ltp *l, struct closed *c)
     list_sub(&c->fifo);
     list_add_tail(&l->unheard, &c->fifo);
     c->unheard = true;
-    if (++l->unheard_len > l->config.closed_memory / 4 + 1) {
+    if (++l->unheard_len > ltp_closed_quarter(l)) {
         l->counters.closed_evicted++;
         ltp_closed_free(l, container_of(list_first(&l->unheard), struct closed, fifo));
     }
@@ -104,6 +121,7 @@ static void cancel_again(struct ltp *l, struct closed *c, tick now)
     c->unheard = false;
     c->since = now;
     l->unheard_len--;
+    trim_records(l, c, now);
     ltp_cancel_begin(l, c, (enum ltp_reason)c->reason, ORANGE_NONE);
 }
 

@@ -176,6 +176,61 @@ START_TEST(closed_memory_is_bounded)
 }
 END_TEST
 
+/* Nothing of engine 2 arrives, until it has stopped asking. */
+static void lose_cancels(struct pair *p)
+{
+    for (int i = 0; i < 100; i++) {
+        pair_drain(p);
+        while (p->flying > 0)
+            free(p->flights[--p->flying].bytes);
+        const tick due = ltp_deadline(p->l[1]);
+        if (due == TICK_NEVER)
+            return;
+        p->now = due;
+        ltp_expire(p->l[1], p->now);
+    }
+    ck_abort_msg("it asks without end");
+}
+
+/* Cancelled sessions whose peer never said that it knows are remembered beside the others, a
+ * quarter of their number. When the peer asks for one, it is one of the others: the oldest of these
+ * goes. */
+START_TEST(unacknowledged_cancels_are_bounded)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_config config = {.engine = 2, .seed = 1, .closed_memory = 9};
+    struct ltp_span from = pair_span(1);
+    ltp_free(p->l[1]);
+    ck_assert_int_eq(ltp_new(&p->l[1], &config), 0);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &from, 0), 0);
+    ck_assert_int_eq(ltp_link(p->l[1], 1, true, 0), 0);
+    for (uint64_t n = 1; n <= 4; n++) { /* a quarter of 9 is 3 */
+        const struct ltp_segment data = pair_data(n, LTP_RED_CP, 0, 100);
+        ck_assert_int_eq(pair_feed(p, 1, &data), VERDICT_OK);
+        ck_assert_int_eq(ltp_cancel(p->l[1], data.id, LTP_USR_CNCLD, p->now), 0);
+        lose_cancels(p);
+    }
+    ck_assert_uint_eq(ltp_counters(p->l[1])->closed_evicted, 1);
+    struct ltp_segment over = {.type = LTP_CS, .id = {1, 0}};
+    for (over.id.number = 11; over.id.number <= 19; over.id.number++)
+        ck_assert_int_eq(pair_feed(p, 1, &over), VERDICT_UNKNOWN_SESSION);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->closed_evicted, 1);
+    const uint64_t before = p->sent[LTP_CR];
+    for (uint64_t n = 2; n <= 4; n++) {
+        const struct ltp_segment again = pair_data(n, LTP_RED_CP, 0, 100);
+        ck_assert_int_eq(pair_feed(p, 1, &again), VERDICT_CLOSED_SESSION);
+        ck_assert_uint_eq(ltp_counters(p->l[1])->closed_evicted, n);
+    }
+    pair_drain(p);
+    ck_assert_uint_eq(p->sent[LTP_CR], before + 3);
+    over.id.number = 13;
+    ck_assert_int_eq(pair_feed(p, 1, &over), VERDICT_UNKNOWN_SESSION);
+    over.id.number = 19;
+    ck_assert_int_eq(pair_feed(p, 1, &over), VERDICT_CLOSED_SESSION);
+    pair_free(p);
+}
+END_TEST
+
 /* New checkpoints without end in one session, all of them unanswered. */
 START_TEST(reports_are_bounded)
 {
@@ -315,6 +370,7 @@ SUITE(ltp_limits, t)
     tcase_add_test(t, user_limit_passes);
     tcase_add_test(t, range_limit);
     tcase_add_test(t, closed_memory_is_bounded);
+    tcase_add_test(t, unacknowledged_cancels_are_bounded);
     tcase_add_test(t, reports_are_bounded);
     tcase_add_test(t, reports_fit_segments);
     tcase_add_test(t, acknowledgements_are_bounded);
