@@ -130,6 +130,43 @@ class StreamTest(NodeCase):
                 print(adapter, "handed over:", broken["bundles_sent"], "lost:", lost, "unacknowledged:", broken["bytes_unacknowledged"])
                 self.stop_all()
 
+    def test_stop_of_the_sender(self):
+        """Node 1 stops while its peer does not read. What the kernel has accepted still arrives; the rest is in the store, and arrives after the
+        restart. Nothing is lost, and nothing is sent twice but for the bundle that was begun."""
+        for adapter in BOTH:
+            with self.subTest(adapter), socket.create_server(("127.0.0.1", 0)) as server:
+                server.settimeout(300)
+                keys = {"remote": f"127.0.0.1:{server.getsockname()[1]}", "socket_buffer": "256KiB", "reconnect": "100ms"}
+                config = self.lab.write_node(1, [self.entry(adapter, 2, **keys)], f"{{path: {self.lab.path(adapter)}, durability: sync}}", log=False)
+                node, sender, numbers = self.lab.start_node(1, config), None, []
+                for connection in range(2):
+                    s, _ = server.accept()
+                    with s:
+                        peer = Peer(adapter, s)
+                        if connection == 0:
+                            sender = self.client(1, "ipn:1.5")
+                            for i in range(150):
+                                self.assertEqual(sender.request("ipn:2.7", i.to_bytes(4, "big") + bytes(49996))[0], aap2.SUCCESS)
+                            before = -1
+                            while self.link(1)["bundles_sent"] != before:  # until the sockets are full
+                                before = self.link(1)["bundles_sent"]
+                                time.sleep(1)
+                            node.send_signal(signal.SIGTERM)
+                            self.assertEqual(node.wait(300), 0)
+                            node = self.lab.start_node(1, config)
+                        got = []
+                        try:
+                            while len(numbers) + len(got) < 150:
+                                blocks, _ = parse(peer.frame())
+                                got.append(int.from_bytes(blocks[-1][4][:4], "big"))
+                        except EOFError:
+                            self.assertEqual((connection, len(got)), (0, before))  # as many as were handed over
+                        numbers += got
+                self.assertLess(before, 150)
+                self.assertEqual(numbers, list(range(150)))
+                print(adapter, "accepted by the kernel at the stop:", before)
+                self.stop_all()
+
     def single(self, adapter, **keys):
         """Node 1 sends to this process and listens; the connection that it opened, and its address."""
         server = socket.create_server(("127.0.0.1", 0))
