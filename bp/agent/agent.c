@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bundle agent's frame: construction, the outcomes of storing and loading, expiry, deletion. An
- * outcome for a bundle that is gone by then, or that was not asked for, is ignored. A failed store
- * refuses the bundle; a failed load is tried again, and the bundle is given up after LOAD_TRIES or
- * when its bytes are damaged.
+ * The frame of the bundle agent: construction, outcomes of storing and loading, expiry, deletion.
+ * An outcome for a bundle that has ended, or that was not requested, is ignored. After a failed
+ * store the bundle is refused. A failed load is repeated; the bundle ends after LOAD_TRIES, or when
+ * its bytes are damaged.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 
 enum { SEEN_SHARE = 8, SEEN_LEAST = 1024 };
 
-/* So that these ids have a place in the memory that bundles may take, and no more than a part. */
+/* So that the memory of ids is within the memory of bundles, and only a part of it. */
 static uint64_t seen_limit(const struct agent_config *c)
 {
     const uint64_t max = or_default(c->seen_max, 1000000);
@@ -188,7 +188,7 @@ void agent_fits(struct agent *a, uint64_t held_bytes)
 
 static void free_records(struct agent *a)
 {
-    /* Ended records that wait for their answer only are in no other list. */
+    /* Ended records that only wait for their answer are in no other list. */
     list_for_each_safe (it, &a->answers) {
         struct record *r = container_of(it, struct record, answer);
         if (r->state == STATE_NOT_STORED)
@@ -207,7 +207,7 @@ static void free_records(struct agent *a)
         struct hash_node *next = hash_walk(&a->by_key, n);
         struct record *r = container_of(n, struct record, by_key);
         kind_leave(a, r);
-        list_sub(&r->resting); /* the bundle that it is a copy of may be gone */
+        list_sub(&r->resting); /* the bundle of a copy may be freed */
         record_release(a, r);
         if (r->role != ROLE_COPY)
             free(r->fan);
@@ -262,7 +262,7 @@ void agent_begin(struct agent *a, struct agent_now now)
         agent_place_all(a);
 }
 
-/* §5.5: was it this node's overriding lifetime that ended, and not the bundle's own? */
+/* §5.5: did this node's overriding lifetime expire, and not the bundle's own? */
 static enum status_reason expiry_reason(const struct agent *a, const struct record *r)
 {
     struct agent_head h;
@@ -304,7 +304,7 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         return;
     r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
     if (r->came_from.index != NO_LINK && link_of(a, &r->came_from) == NO_LINK)
-        r->has_token = false; /* the link that it came by is gone: nobody waits for an answer */
+        r->has_token = false; /* the link that brought it was removed: no answer is due */
     if (r->has_token)
         list_add_tail(&a->answers, &r->answer);
     if (!ok) {
@@ -330,8 +330,8 @@ static void give_up(struct agent *a, struct record *r)
 
 enum loaded { LOADED_WELL, LOADED_WRONG, LOADED_NOT };
 
-/* Are these the bytes that were stored? The reading mode is a rule for what comes in: what was
- * accepted once stays accepted when the configuration is a stricter one now. */
+/* Are these the bytes that were stored? The decoding mode only applies to arriving bundles: an
+ * accepted bundle stays accepted when the configuration becomes stricter. */
 static enum loaded read_loaded(struct record *r, struct buf *whole)
 {
     struct bundle b;
@@ -458,7 +458,7 @@ void agent_expire(struct agent *a, struct agent_now now)
         agent_place_touched(a);
     else
         agent_place_slice(a);
-    uint64_t n = EXPIRE_SLICE; /* of many that are due at once, the rest comes after */
+    uint64_t n = EXPIRE_SLICE; /* of many bundles that expire at once, the rest follows later */
     n = n < a->config.place_slice ? n : a->config.place_slice;
     for (; n > 0 && agenda_due(&a->timers) <= now.now && agenda_len(&a->timers) > 0; n--) {
         struct record *r = container_of(agenda_first(&a->timers), struct record, timer);

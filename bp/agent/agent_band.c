@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the priority that is next. Strict: the highest one with a bundle. Weighted, so that none
- * starves: each priority has a time up to which it was served, which advances by bytes / weight;
- * the one whose next bundle would end first is next; one without bundles does not save up.
- * That is self-clocked fair queueing rather than rounds of deficits: a bundle longer than any
- * round's share takes no rounds without service, there is no share to choose, and what is light
- * goes first when all begin at once. Between two turns of one priority another one with k times its
- * weight sends k times the bytes of the one between them, and one bundle more, at most.
+ * Selects the priority that is next.
  *
- * Expedited bundles have a band for each ordinal that occurs: at most 254 are
- * walked. What can go wrong is memory for one; its bundles are served with those of ordinal 0.
+ * Strict: the highest priority with a bundle. Weighted, so that none starves: each priority has a
+ * virtual time up to which it was served; it advances by bytes / weight. The priority whose next
+ * bundle would end first is next. A priority without bundles gains no credit. This is self-clocked
+ * fair queueing. It has advantages over deficit rounds: a bundle longer than a round's share needs
+ * no rounds without service, no share must be chosen, and short bundles are first when all begin at
+ * once. Between two turns of one priority, another one with k times its weight sends at most k
+ * times the bytes, and one bundle more.
+ *
+ * Expedited bundles have a band for each used ordinal: at most 254. What can go wrong: no memory
+ * for a band; its bundles are served with those of ordinal 0.
  */
 #include "bp/agent/agent_band.h"
 
@@ -49,7 +51,7 @@ struct band *bands_get(struct bands *b, enum bundle_priority p, uint8_t ordinal)
     assert(p < BUNDLE_PRIORITIES);
     if (p != BUNDLE_EXPEDITED || ordinal == 0)
         return &b->of[p];
-    struct list *before = &b->ranks; /* what it comes in front of */
+    struct list *before = &b->ranks; /* position before which it is inserted */
     list_for_each (it, &b->ranks) {
         struct band *rank = container_of(it, struct band, node);
         before = it;
@@ -152,7 +154,7 @@ void bands_move_up(struct agent *a, struct bands *b, struct record *r)
     (void)b; /* asserted only */
     if (own->ordinal == 0)
         turns_take_place(a, &own->back, r);
-    else /* a rank: it may be gone before the bundle is */
+    else /* a rank may be freed before the bundle */
         turns_take(a, &own->back, r);
     if (r->rank == 0 || r->pays)
         r->rank = ++a->ranks;

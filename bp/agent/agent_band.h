@@ -10,10 +10,10 @@
 struct agent;
 struct record;
 
-/* The bundles of one priority in a queue; or those of one ordinal of the expedited priority (a
- * rank). A bundle enters `back`, which has any length; its bytes may be in the store only. The
- * parties that brought the bundles take turns there. `front` is short, in the order of their turns
- * (record.rank); its bundles are in memory, or are being loaded. */
+/* The bundles of one priority in a queue; or of one ordinal of the expedited priority (a rank). A
+ * bundle enters `back`, which has any length; its bytes may be only in the store. There the parties
+ * that brought the bundles take turns. `front` is short, in the order of these turns (record.rank);
+ * its bundles are in memory, or being loaded. */
 struct band {
     struct list node; /* of a rank: in bands.ranks, or agent.spent */
     struct list front;
@@ -45,20 +45,20 @@ struct band *bands_get(struct bands *b, enum bundle_priority p, uint8_t ordinal)
 struct band *bands_first(const struct bands *b, enum bundle_priority p);
 /* The next band of the priority that is not empty; NULL: none. */
 struct band *bands_behind(const struct bands *b, enum bundle_priority p, struct band *before);
-/* Adds a bundle that is in no list, behind those of its source. back: to the back, else to the
+/* Adds a bundle that is in no list after those of its source. back: to the back, else to the
  * front. */
 void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back);
-/* Adds a bundle that had its turn and did not go, where it stood (record.rank): to the front, or to
- * the back when an older one of its source is there. One without a rank: at the head. pays: it
- * went, and was refused: it stands so among those of its source at the back, and takes another
- * turn. */
+/* Returns a bundle that had its turn and was not forwarded to its former position (record.rank): to
+ * the front, or to the back if an older one of its source is there. Without a rank: to the head.
+ * pays: the peer refused it: it waits at the back, by rank within its source, for another turn. */
 void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r, bool pays);
-/* Moves the bundle whose turn it is from the back to the front: to its end, or where it stood. */
+/* Moves the next bundle from the back to the front: to its end, or to its former position. */
 void bands_move_up(struct agent *a, struct bands *b, struct record *r);
-/* Moves the last bundle of the front to the back, among the first ones of its source. */
+/* Moves the last bundle of the front to the back, to its position by rank before the other bundles
+ * of its source. */
 void bands_move_back(struct agent *a, struct bands *b, struct record *r);
-/* Takes a bundle out. A rank that is then empty moves to agent.spent, and stays there until the
- * next push or poll. */
+/* Removes a bundle. An empty rank moves to agent.spent, and stays there until the next push or
+ * poll. */
 void bands_sub(struct agent *a, struct bands *b, struct record *r);
 /* The priority that is next, of those whose first bundle is in memory; BUNDLE_PRIORITIES: none. */
 enum bundle_priority bands_turn(const struct bands *b);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much may be here for one way: a link, endpoints of this node, or the time until there is a
- * way. A link may have limits of its own: then what is offered beyond them is refused. And a part
- * of the node's limits is set apart, in equal shares for each way, beside the accounts of peers and
- * sources: a bundle for which those have no room is taken into the share of its way. So a link that
- * stands still, whatever fills its queue, never keeps out what is for another one. Endpoints here
- * have one share, of which each may hold as much as it took lately: applications that stop reading
- * leave it to those that go on. A bundle counts where it went when it came, as long as it is here;
- * after a restart it counts in the accounts.
- * What can go wrong: a link that is gone; its bundles count for none then.
+ * Limits of bundles for one route: a link, the endpoints of this node, or no route yet.
+ *
+ * A link may have its own limits: bundles beyond them are refused. A part of the node's limits is
+ * reserved, in equal shares for each route, in addition to the accounts of peers and sources: a
+ * bundle without room there is charged to the share of its route. So a link that does not move,
+ * whatever fills its queue, never causes refusals of bundles for another one. The endpoints here
+ * have one share; each may have as much of it as it took recently: applications that stop reading
+ * leave it to those that continue.
+ *
+ * A bundle is charged to the route that it had when it was admitted, as long as it is here; after a
+ * restart, to the accounts. What can go wrong: a removed link; its bundles are then charged to no
+ * route.
  */
 #include <assert.h>
 
@@ -16,7 +19,7 @@
 
 static struct way *find_way(const struct agent *a, const struct link_ref *ref)
 {
-    struct agent *own = (struct agent *)(uintptr_t)a; /* for who may change it */
+    struct agent *own = (struct agent *)(uintptr_t)a; /* for callers that may change it */
     if (ref->index == TO_ENDPOINT)
         return &own->here;
     if (ref->index == NO_ROUTE)
@@ -52,7 +55,7 @@ bool bound_lacks(const struct agent *a, const struct link_ref *way, uint64_t byt
     return true;
 }
 
-/* An endpoint has, beside its first bundle, as much as it took in the last 10 to 20 s, or a part of
+/* Besides its first bundle, an endpoint has as much as it took in the last 10 to 20 s, or a part of
  * what is left; never all of that. */
 #define FIRST_PART 64
 static bool endpoint_has_part(const struct agent *a, const struct account *backlog, uint64_t charge)

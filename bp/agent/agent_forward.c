@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Forwarding (RFC 9171 §5.4). A bundle that started here is sent as it was encoded. A bundle of a
- * peer is written anew when its turn comes: this node as previous node (§4.4.1), one hop more
- * (§4.4.3), the time it stayed here added to its age (§4.4.2), unknown blocks left out that ask for
- * it (§4.2.4). What was received stays untouched in the store, so that writing it twice gives the
- * same. When memory for that is out the bundle pauses; when a link fails it is tried again, with
- * pauses that double. A bundle that an unreliable link has lost goes again at once, but only so
- * often.
+ * Forwarding (RFC 9171 §5.4). A bundle that was created here is transmitted as it was encoded. A
+ * bundle of a peer is encoded again at its turn: this node as previous node (§4.4.1), one hop more
+ * (§4.4.3), its time here added to the bundle age (§4.4.2), without unknown blocks that request
+ * removal (§4.2.4). The received bytes stay unchanged in the store, so that encoding twice has the
+ * same result. Without memory for that the bundle pauses. After a failure of a link it is tried
+ * again, with pauses that double. A bundle that an unreliable link has lost is transmitted again at
+ * once, a limited number of times.
  */
 #include <assert.h>
 
@@ -20,7 +20,7 @@ static void drop_unknown_blocks(struct bundle *b)
         if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN) || bundle_understood(b, i))
             b->others[kept++] = b->others[i];
     }
-    b->others_len = kept; /* b->encrypted is of the former places, and not asked for any more */
+    b->others_len = kept; /* b->encrypted has the former indexes, and is not used any more */
     b->rest.without |= BLOCK_DROP_IF_UNKNOWN;
 }
 
@@ -64,7 +64,7 @@ int link_action(struct agent *a, struct record *r, struct agent_action *out)
         queue_retry(a, r);
         return 0;
     }
-    /* The store has it; under pressure the memory goes to bundles whose turn is to come. */
+    /* The store has it; under pressure the memory is for bundles whose turn is still to come. */
     if (a->counters.memory_bytes > a->config.memory_bytes)
         record_release(a, r);
     r->pays = false;

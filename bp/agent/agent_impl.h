@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the bundle agent share; not for others. */
+/* Private to bp/agent: structures and functions that its files share. */
 #ifndef BP_AGENT_IMPL_H
 #define BP_AGENT_IMPL_H
 
@@ -24,18 +24,20 @@
 
 #define LINKS_MAX (1u << 20) /* indices: a table of 8 bytes each */
 #define QUOTA_OWN 0          /* account of this node's applications */
-#define QUOTA_UNKNOWN 1      /* of peers whose names the store does not know */
-#define PREFETCH 4           /* bundles in memory beyond the window, so that a link never waits */
-#define COPIES_MAX 262144    /* of all bundles that go several ways */
-#define LOAD_TRIES 8         /* a bundle that cannot be read this often is given up */
+#define QUOTA_UNKNOWN 1      /* account of peers whose names the store does not have */
+/* bundles in memory beyond the window, so that a link never waits for the store */
+#define PREFETCH 4
+#define COPIES_MAX 262144 /* copies of all bundles with several routes */
+#define LOAD_TRIES 8 /* a bundle that could not be read this often is deleted (END_UNREADABLE) */
 #define NO_LINK ROUTER_NO_LINK
 #define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
 #define NO_ROUTE (-3)    /* record.link: no route now */
 
 /*
  * The bundles for a link, an endpoint or a registration. They wait in `bands`, by priority; then
- * they are `busy` (given away, outcome open). A bundle whose forwarding failed is `paused` until
- * its time. `resumed`: bundles whose pause was ended and that are on their way back to the bands.
+ * they are `busy` (given to the link or application, the outcome is open). A bundle whose
+ * forwarding failed is `paused` until its time. `resumed`: bundles whose pause was ended, and that
+ * will return to the bands.
  */
 struct queue {
     struct list node; /* in agent.ready, when it may have work */
@@ -44,23 +46,27 @@ struct queue {
     struct list resuming; /* in agent.resuming, when any are resumed */
     uint64_t busy_len, window;
     struct service service;
-    uint64_t verifying;      /* wholes, in agent.verifying: they have no place in the window */
-    uint64_t bundles, bytes; /* in all of these */
-    struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* by priority; with what was given away */
-    struct registration *only; /* whose own queue it is; NULL: an endpoint's or a link's */
-    uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
-    bool open;     /* link up, or endpoint registered */
-    bool gone;     /* its link was removed: its bundles are placed elsewhere */
+    /* Joined bundles in agent.verifying: they do not use the window. */
+    uint64_t verifying;
+    uint64_t bundles, bytes; /* in all lists of this queue */
+    /* by priority; also counts bundles that were given away */
+    struct agent_backlog backlog[BUNDLE_PRIORITIES];
+    /* the registration that owns the queue; NULL: an endpoint's or a link's */
+    struct registration *only;
+    /* Deliveries that were taken back and are not answered yet: they use the window. */
+    uint64_t owed;
+    bool open; /* link up, or endpoint registered */
+    bool gone; /* its link was removed: its bundles are placed elsewhere */
 };
 
-/* What is admitted for one way: a link, endpoints here, or to wait for a way. */
+/* Bundles admitted for one route: a link, the endpoints here, or waiting without a route. */
 struct way {
-    uint64_t apart[2];             /* QUOTA_BUNDLES, QUOTA_BYTES: in what is set apart for it */
-    uint64_t coming, coming_bytes; /* not stored yet */
+    uint64_t apart[2]; /* QUOTA_BUNDLES, QUOTA_BYTES: in the part that is reserved for it */
+    uint64_t coming, coming_bytes; /* being stored */
     uint64_t refused;
 };
 
-/* The rules by which bundles get another priority; shared by all links with the same rules. */
+/* Rules that change the priority of bundles; shared by all links with the same rules. */
 struct rule_set {
     uint32_t links;
     size_t len;
@@ -71,26 +77,29 @@ struct link {
     struct way way;
     uint64_t bundles_max, bytes_max; /* 0: none */
     struct eid peer;
-    uint64_t arriving;   /* bytes */
-    uint32_t life;       /* no two links have the same, whatever their index */
-    uint64_t bundle_max; /* longest bundle that it takes; 0: any */
+    uint64_t arriving; /* bytes */
+    uint32_t life;     /* number of this use of the index: differs from that of every other link */
+    uint64_t bundle_max; /* longest bundle that it accepts; 0: any */
     struct queue queue;
-    struct kinds kinds;  /* of its queue: the bundles behind the first ones, and the paused ones */
-    struct list leaving; /* in agent.leaving, when it is removed and bundles still wait in it */
+    /* Of its queue: the bundles behind the first ones, and the paused ones. */
+    struct kinds kinds;
+    /* In agent.leaving, while it is removed and bundles are still queued. */
+    struct list leaving;
     struct rule_set *rules; /* NULL: none */
 };
 
-/* Exists while it is registered or bundles wait for it. */
+/* Exists while it is registered or bundles are queued for it. */
 struct endpoint {
     struct hash_node by_eid;
     struct eid eid;
     enum agent_sharing sharing;
-    struct list regs;   /* the one whose turn it is first */
-    tick took;          /* when one of them took a bundle last; 0: none has */
-    tick queued;        /* when bundles came last while none was here */
-    struct pace pace;   /* of what they took: its windows alone */
-    struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
-                         registrations' own ones */
+    struct list regs; /* the next one in turn is first */
+    tick took;        /* when one of them last took a bundle; 0: never */
+    tick queued;      /* when a bundle last arrived while none was here */
+    struct pace pace; /* of the bundles that they took; only the windows are used */
+    /* Open while there are registrations. With AGENT_SHARE_ALL its bundles move to the
+     * registrations' own queues. */
+    struct queue queue;
 };
 
 struct registration {
@@ -98,67 +107,78 @@ struct registration {
     struct list node; /* of endpoint.regs */
     struct endpoint *endpoint;
     uint64_t reg, window;
-    uint64_t given, owed; /* deliveries without an answer; those of them that were taken back */
-    struct queue queue;   /* AGENT_SHARE_ALL */
+    /* Deliveries without an answer; those of them that were taken back. */
+    uint64_t given, owed;
+    struct queue queue; /* AGENT_SHARE_ALL */
 };
 
-/* Which endpoints several may register. */
+/* Which endpoints may have several registrations. */
 struct sharing_rule {
     struct eid_pattern pattern;
     enum agent_sharing sharing;
 };
 #define SHARING_RULES_MAX 4096
 
-/* A bundle that goes several ways (agent_copy.c). */
+/* The copies of a bundle with several routes (agent_copy.c). */
 struct fan {
     struct record *original; /* COPIED */
     struct list copies;
-    uint64_t len; /* of these: at least one, until the bundle ends with the last */
+    /* Number of copies: at least one; the bundle ends with the last. */
+    uint64_t len;
     bool delivered, forwarded;
-    bool held;           /* being walked */
-    bool gathered;       /* one of these is in an assembly: it is a fragment of a group's bundle */
-    enum agent_end last; /* how the last copy ended */
+    bool held; /* an iteration is running */
+    /* One of the copies is in an assembly: it is a fragment of a group's bundle. */
+    bool gathered;
+    enum agent_end last; /* how the latest copy ended */
 };
 
-/* What one peer, one user of applications, or one source holds of the node; or its backlog: what
- * goes to one endpoint here, to all that nobody takes, or over one link, of a peer's bundles.
- * Exists while it is configured or holds something. */
+/* What a peer, a user of applications, or a source uses of the node. Or a backlog: bundles of one
+ * peer for one endpoint here, for all endpoints without a receiver, or for one link. It exists
+ * while it is configured or uses something. */
 struct account {
     struct hash_node by_id;
-    struct heap waiting[BUNDLE_PRIORITIES]; /* what may be dropped, by its end */
+    struct heap waiting[BUNDLE_PRIORITIES]; /* bundles that may be dropped, by expiry */
     uint64_t used[QUOTA_KINDS];
     uint64_t pins;       /* links, bundles, assemblies and checks that refer to it */
-    uint32_t links;      /* configured ones to this peer: it has a share of its own */
-    struct list sharing; /* agent.sharers, of a peer that has a share */
-    bool unproven;       /* of all sources of a peer that have not proved themselves, together */
-    uint64_t after;      /* of one that has: its bundles with keys below count for those */
-    uint64_t last;       /* of those: the key of the last one that came */
-    struct list proven;  /* of a peer: its sources that have; used longest ago first */
+    uint32_t links;      /* configured links to this peer; if any, it has a share */
+    struct list sharing; /* in agent.sharers, for a peer with a share */
+    bool unproven;       /* the common account of all unproven sources of a peer */
+    /* Of a proven source: bundles with lower keys are charged to the common account. */
+    uint64_t after;
+    /* Of a common account: the key of the latest bundle. */
+    uint64_t last;
+    struct list proven; /* of a peer: its proven sources, least recently used first */
     size_t proven_len;
-    tick proven_next;                  /* before that no other one does */
-    uint64_t held_bundles, held_bytes; /* of a user: all of its bundles, also those set apart */
-    enum receiver receiver;            /* of a backlog: when the last bundle came for it */
-    struct pace pace;                  /* of a backlog */
-    uint64_t apart[2];                 /* of a backlog: in what is set apart for its way … */
-    struct tally took; /* … and what its endpoint took in the last 10 to 20 s, when one came last */
-    struct list resting;    /* of a backlog: records that rest (agent_memory.c) */
+    tick proven_next; /* no further source is proven before */
+    /* Of a user: all of its bundles, including those charged to reserved parts. */
+    uint64_t held_bundles, held_bytes;
+    /* Of a backlog: its receiver when the latest bundle arrived. */
+    enum receiver receiver;
+    struct pace pace;  /* of a backlog */
+    uint64_t apart[2]; /* of a backlog: bundles charged to the reserved part of its route … */
+    /* … and departures of its endpoint in the last 10 to 20 s, at the time of the latest
+     * arrival. */
+    struct tally took;
+    struct list resting; /* of a backlog: records whose bytes may leave memory (agent_memory.c) */
     struct list by_resting; /* in agent.resting */
     uint64_t resting_bytes;
-    uint64_t last_to; /* of a peer: where its last bundle went, as a hash; 0: none came */
-    tick mixed;       /* of a peer: a bundle went elsewhere than the one before; 0: never */
+    /* Of a peer: hash of the destination of its latest bundle; 0: none. */
+    uint64_t last_to;
+    /* Of a peer: when a bundle last had another destination than the one before; 0: never. */
+    tick mixed;
 };
 
-/* What goes to the store (agent_storing.c). */
+/* Bundles that are being stored (agent_storing.c). */
 struct storing {
-    struct list ready;     /* asked for at the next poll */
-    struct turns waiting;  /* until the store has fewer */
-    uint64_t given;        /* cost of what is ready, or with the binder */
-    uint64_t party;        /* that brought the last one */
-    tick shared_until;     /* another one did, not long ago */
-    uint64_t sequence_end; /* highest note that went with a bundle */
+    struct list ready;     /* to be returned by the next poll */
+    struct turns waiting;  /* until fewer are being stored */
+    uint64_t given;        /* cost of those in `ready`, or with the binder */
+    uint64_t party;        /* the party of the latest one */
+    tick shared_until;     /* until then the store is shared: another party used it recently */
+    uint64_t sequence_end; /* highest note that was stored with a bundle */
 };
 
-/* An answer that belongs to no record. */
+/* An answer without a record. */
 struct notice {
     uint64_t token;
     uint32_t link;
@@ -167,76 +187,80 @@ struct notice {
 };
 
 #define MEMORY_SIZES 64 /* powers of two */
-#define SHORTAGES 32    /* refused bundles whose reason is remembered */
+#define SHORTAGES 32    /* refused bundles whose reason is kept */
 
 struct agent {
     struct agent_config config;
     struct agent_counters counters;
     struct agent_unrouted unrouted;
     struct agent_stale stale;
-    enum permit_way forbidden; /* whose rules refused the latest bundle that rules refused */
-    struct agent_shortage shortage, shortages[SHORTAGES]; /* the last one; of links, a ring: */
+    enum permit_way forbidden; /* direction of the rules that refused the latest bundle */
+    /* The latest one; those of links, as a ring: */
+    struct agent_shortage shortage, shortages[SHORTAGES];
     size_t shortages_at;
-    struct agent_late late, lates[SHORTAGES]; /* likewise */
+    struct agent_late late, lates[SHORTAGES]; /* the same for late bundles */
     size_t lates_at;
     struct agent_now now; /* of the last push */
     struct hash by_key, by_id, endpoints, registrations, assemblies;
-    struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
-    struct agenda timers;   /* has room for every record */
+    /* endpoint of the node's own name, always open: the agent is its application */
+    struct endpoint *admin;
+    struct agenda timers; /* has a place for every record */
     uint64_t copies;
-    struct sharing_rule *sharing; /* the first that matches counts */
+    struct sharing_rule *sharing; /* the first match is used */
     size_t sharing_len;
     struct storing storing;
-    struct turns verifying;               /* wholes, of all endpoints */
+    struct turns verifying;               /* joined bundles, of all endpoints */
     struct security_policy *security;     /* NULL: none */
     struct permits *permits[PERMIT_WAYS]; /* NULL: no rules */
     struct list answers, recalls, removals, ready;
-    struct list restored;     /* not placed yet */
+    struct list restored;     /* to be placed */
     struct list leaving;      /* links */
     struct list resuming;     /* queues */
-    struct hash kinds;        /* beside rests */
+    struct hash kinds;        /* except rests */
     struct hash targets;      /* of these */
-    struct kinds apart_kinds; /* of what has no way now */
+    struct kinds apart_kinds; /* of bundles without a route */
     struct list asking;       /* kinds */
-    struct heap moving;       /* has room for every kind */
+    struct heap moving;       /* has a place for every kind */
     struct list spent;        /* empty ranks of bands, to be freed */
-    bool place;               /* what waits apart may have a way now */
-    bool anew;                /* so may those in queues of links have another one */
-    bool heads;               /* so may those at the heads of these queues */
-    struct record *polled;    /* freed at the next poll: the last action shows its bytes */
-    struct notice *notices;   /* ring */
+    bool place;               /* bundles without a route may have one now */
+    bool anew;                /* queued bundles of links may have another route now */
+    bool heads;               /* bundles at the heads of these queues may, too */
+    struct record *polled; /* freed at the next poll, because the last action refers to its bytes */
+    struct notice *notices; /* ring */
     size_t notices_at, notices_len, notices_cap;
     struct link **links; /* by index; NULL: there is none */
     uint32_t links_cap, link_lives;
     struct router router;
-    struct routes routes; /* the router, until there is another one */
+    struct routes routes; /* the router, unless another one is set */
     struct seen seen;
     struct returns returns;
     struct hash declined;              /* agent_declined.c */
     struct hash peers, sources, users; /* accounts */
-    struct hash backlogs;              /* accounts, each of one peer's bundles for one place */
-    struct hash proven;                /* sources that have accounts of their own */
-    struct hash turns;                 /* of all queues */
-    uint64_t ranks;                    /* turns so far, of all queues */
-    uint64_t assembly_bytes;           /* of all assemblies, with their ids */
-    struct list gathering; /* assemblies without all bytes, the one that grew longest ago first */
-    uint64_t held_most;    /* held_bytes as configured; config has what is in force */
-    uint64_t parties;      /* peers with a share, this node included */
-    uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
-    uint64_t common_used[QUOTA_KINDS];                 /* beyond the shares */
-    uint64_t peers_used[QUOTA_KINDS];                  /* of all, by all peers */
+    struct hash backlogs;    /* accounts, each for the bundles of one peer to one destination */
+    struct hash proven;      /* sources with accounts of their own */
+    struct hash turns;       /* of all queues */
+    uint64_t ranks;          /* turns so far, of all queues */
+    uint64_t assembly_bytes; /* memory of all assemblies, with their ids */
+    /* Incomplete assemblies; the one that grew longest ago is first. */
+    struct list gathering;
+    uint64_t held_most; /* held_bytes as configured; config has the present limit */
+    uint64_t parties;   /* peers with a share, including this node */
+    uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* for all; for each party */
+    uint64_t common_used[QUOTA_KINDS];                 /* used beyond the shares */
+    uint64_t peers_used[QUOTA_KINDS];                  /* used by all peers together */
     struct list sharers;                               /* accounts of peers with a share */
-    struct way here, no_route;                         /* beside those of links */
-    uint64_t ways;                                     /* all of them */
-    uint64_t way_share[2], apart[2]; /* what is set apart for each; used of that by all, links that
-                                        are gone included */
+    struct way here, no_route;                         /* in addition to those of links */
+    uint64_t ways;                                     /* number of all of them */
+    /* What is reserved for each; what all of them use of their reserved parts, including removed
+     * links. */
+    uint64_t way_share[2], apart[2];
     uint64_t next_key;
-    uint64_t
-        life_base_ms; /* of the time by which lifetimes count: its value at tick 0, modulo 2^64 */
+    /* Value of the lifetime clock at tick 0, modulo 2^64. */
+    uint64_t life_base_ms;
     bool life_begun;
-    uint64_t sequence;                 /* of the next bundle that starts here (§4.2.7) */
-    uint64_t sequence_noted;           /* the store knows that those below may be used */
-    uint64_t loading_bytes;            /* asked for with LOAD */
+    uint64_t sequence;                 /* of the next bundle that is created here (§4.2.7) */
+    uint64_t sequence_noted;           /* the store has noted that lower ones may be in use */
+    uint64_t loading_bytes;            /* bytes of requested LOADs */
     struct list resting[MEMORY_SIZES]; /* backlogs, by the power of two of their bytes */
     uint64_t resting_bytes;
     enum crc_type primary_crc;
@@ -245,12 +269,12 @@ struct agent {
 };
 
 /* agent.c */
-void agent_begin(struct agent *a, struct agent_now now); /* every push starts with it */
-/* Ends a bundle that an operator deleted or whose lifetime is over; true when it was one. */
+void agent_begin(struct agent *a, struct agent_now now); /* every push begins with it */
+/* Ends a bundle that an operator deleted or whose lifetime has expired; true: it was one. */
 bool agent_overdue(struct agent *a, struct record *r);
 
-/* agent_event.c: says what happened to a bundle, and counts it; before the change where the record
- * ends. Links and queues are those of the moment. */
+/* agent_event.c: makes an event of a bundle and counts it; called before the record changes its
+ * state to ended. Links and queues are the present ones. */
 void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r);
 /* reason: static text, or NULL */
 void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
@@ -260,7 +284,7 @@ void emit_application(struct agent *a, enum bundle_event_kind kind, const struct
 void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason);
 void emit_end(struct agent *a, const struct record *r, enum agent_end why);
 void emit_not_stored(struct agent *a, const struct record *r);
-/* What never got a record; b NULL: it could not be read. REFUSE_NONE: consumed. */
+/* For bundles without a record; b NULL: it could not be decoded. REFUSE_NONE: consumed. */
 void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
                   int link, enum agent_refusal refusal);
 void emit_reported(struct agent *a, const struct agent_head *h, const char *item);
@@ -270,34 +294,37 @@ static inline struct link *link_at(const struct agent *a, int64_t link) /* NULL:
 {
     return link >= 0 && link < a->links_cap ? a->links[link] : NULL;
 }
-struct link_ref link_ref(const struct agent *a, int link);      /* to what is there now */
-int link_of(const struct agent *a, const struct link_ref *ref); /* its index; NO_LINK: it is gone */
+struct link_ref link_ref(const struct agent *a, int link); /* a reference to the present link */
+/* its index; NO_LINK: the link was removed */
+int link_of(const struct agent *a, const struct link_ref *ref);
 void links_fini(struct agent *a);
-/* Of links that are removed at most n bundles are placed elsewhere; what is left of n. */
+/* Places at most n bundles of removed links elsewhere; returns what is left of n. */
 uint64_t links_leave(struct agent *a, uint64_t n);
 void links_check(const struct agent *a);
-/* The link in whose queue it is; TO_ENDPOINT: none, or one that is removed. */
+/* The link in whose queue it is; TO_ENDPOINT: none, or a removed one. */
 static inline int record_link(const struct record *r)
 {
     return r->queue == NULL || r->queue->gone ? TO_ENDPOINT : r->link;
 }
 
-/* agent_room.c: `enter` when it waits for a link or an endpoint, `leave` when it does no more. */
+/* agent_room.c: enter: the bundle waits for a link or an endpoint, and so may be displaced; leave:
+ * it no longer does. */
 #define ROOM_MAX 256
 struct room {
-    struct record *of[ROOM_MAX]; /* whose places it takes */
+    struct record *of[ROOM_MAX]; /* bundles to displace */
     size_t len;
 };
 void room_enter(struct agent *a, struct record *r);
 void room_leave(struct record *r);
-/* Room for a new bundle, which room_take makes when it is certain; else room_cancel. */
+/* Finds room for a new bundle. room_take makes it, by ending the bundles to displace; room_cancel
+ * gives up. */
 enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct holder *holder,
                              uint64_t bytes, struct room *out);
 void room_take(struct agent *a, struct room *room);
 void room_cancel(struct agent *a, struct room *room);
 
-/* agent_shortage.c: there was no room for a bundle. fragment: it is one for this node, and lacks a
- * place among these; begun: others of its bundle are here. */
+/* agent_shortage.c: records that there was no room for a bundle. fragment: it is a fragment for
+ * this node, and a limit of fragments is reached; begun: other fragments of its bundle are here. */
 struct shortage_of {
     const struct agent_head *head;
     const struct holder *holder;
@@ -306,34 +333,35 @@ struct shortage_of {
     bool fragment, begun;
 };
 void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_refusal refusal);
-/* No way is in time. from: the link whose bundle is refused for that, or NO_LINK. */
+/* Records that no route is in time. from: the link whose bundle is refused for that, or NO_LINK. */
 void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from);
 
 /* agent_queue.c */
 void queue_init(struct queue *q, uint64_t window);
-void queue_fini(struct queue *q); /* nothing waits; no memory stays */
+void queue_fini(struct queue *q); /* no bundle is queued; frees all memory */
 bool queue_empty(const struct queue *q);
 void queue_wake(struct agent *a, struct queue *q);
-/* priority: selects its band; h: the head of a bundle that is no copy. */
+/* priority: selects the band; h: the head of a bundle that is no copy. */
 void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_priority priority,
                const struct agent_head *h);
-void queue_free_spent(struct agent *a); /* empty ranks that nobody walks any more */
+void queue_free_spent(struct agent *a); /* frees empty ranks that are not iterated */
 void queue_leave(struct agent *a, struct record *r);
-void queue_return(struct agent *a, struct record *r); /* where it stood in its queue */
-void queue_again(struct agent *a, struct record *r);  /* likewise among its source's; it pays */
-void queue_behind(struct agent *a, struct record *r); /* behind all of its source */
-void queue_resume(struct agent *a, struct queue *q);  /* all that pauses is resumed */
+void queue_return(struct agent *a, struct record *r); /* to its former position in its queue */
+/* the same within its source; it needs another turn */
+void queue_again(struct agent *a, struct record *r);
+void queue_behind(struct agent *a, struct record *r); /* after all bundles of its source */
+void queue_resume(struct agent *a, struct queue *q);  /* ends all pauses */
 void queue_pause(struct agent *a, struct record *r, tick until);
 void queue_verify(struct agent *a, struct record *whole); /* BUSY: it waits for agent_verify */
 struct record *queue_verify_next(struct agent *a);        /* BUSY again; NULL: none waits */
-void queue_retry(struct agent *a, struct record *r);      /* pauses, each time twice as long */
+void queue_retry(struct agent *a, struct record *r);      /* pauses it, each time twice as long */
 int queue_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
 int queue_poll(struct agent *a, struct queue *q, struct agent_action *out);
 void queue_check(const struct queue *q);
 
-/* agent_memory.c. rest: after each change of the record's state or bytes; its bytes may leave the
- * memory if its turn is not near. wake: before its turn. make_room, for r: true when so many
- * bytes more have room. open: the queue is open from now on, or closed. */
+/* agent_memory.c. rest: call it after each change of the record's state or bytes; its bytes may
+ * leave memory if its turn is not near. wake: call it before its turn. make_room, for r: true if
+ * this many bytes more fit. open: the queue is now open, or closed. */
 void memory_init(struct agent *a);
 void memory_rest(struct agent *a, struct record *r);
 void memory_wake(struct agent *a, struct record *r);
@@ -344,158 +372,171 @@ void memory_check_record(const struct record *r);
 void memory_check(const struct agent *a, uint64_t resting);
 
 /* agent_place.c */
-uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */
-/* A bundle with this id, if it comes again before until_ms (of agent_life), is a duplicate. */
+uint64_t agent_life(const struct agent *a); /* agent_life_ms at the latest push */
+/* A bundle with this id is a duplicate if it arrives before until_ms (of agent_life). */
 void agent_remember(struct agent *a, struct slice id, uint64_t until_ms);
 static inline void count_seen(struct agent *a)
 {
     a->counters.seen_bytes = seen_bytes(&a->seen);
     a->counters.displaced = a->seen.displaced;
 }
-uint64_t record_until_ms(const struct agent *a, const struct record *r); /* its end, in that time */
+/* its expiry by the same clock */
+uint64_t record_until_ms(const struct agent *a, const struct record *r);
 bool agent_is_here(const struct agent *a, const struct eid *e);
-/* The link is up or down now: bundles that wait for links may have another way. */
+/* The link went up or down: bundles that wait for links may have another route. */
 void agent_link_changed(struct agent *a, uint32_t link);
 void agent_place(struct agent *a, struct record *r);
-void agent_leave_link(struct agent *a, struct record *r); /* its link ends: placed elsewhere */
+/* its link is removed: it is placed elsewhere */
+void agent_leave_link(struct agent *a, struct record *r);
 /* h: its head, or NULL */
 void agent_await_route(struct agent *a, struct record *r, const struct agent_head *h, tick until);
-/* What waits apart is asked for, and placed, as far as one slice goes. */
+/* Asks the router for bundles without a route and places them, up to one slice. */
 void agent_place_all(struct agent *a);
-void agent_place_anew(struct agent *a);    /* and what waits in queues of links */
-void agent_place_heads(struct agent *a);   /* what is at their heads, and what is due */
-void agent_place_touched(struct agent *a); /* as the router says of its last change */
+void agent_place_anew(struct agent *a); /* the same, also for queued bundles of links */
+/* for those at the heads of these queues, and for due ones */
+void agent_place_heads(struct agent *a);
+void agent_place_touched(struct agent *a); /* for those that the router's latest change concerns */
 void agent_place_slice(struct agent *a);
 bool agent_places(const struct agent *a); /* there is more to do */
-/* What waits, and is in no kind. False: its place stays as it was. */
+/* Places a waiting bundle that is in no kind again. False: it stays where it is. */
 bool agent_place_again(struct agent *a, struct record *r);
 bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
-/* After a pause or a loss: where it stood in its queue, or another way. */
+/* After a pause or a loss: to its former position in its queue, or to another route. */
 void agent_proceed(struct agent *a, struct record *r);
-/* The same after the pause of one that failed. */
+/* The same after the pause of a failed bundle. */
 void agent_retry(struct agent *a, struct record *r);
-/* The same, but an open link that it waits for keeps it, where no router counts volumes and nobody
- * is being asked anew. */
+/* The same, but it stays with an open link that it waits for, unless a router counts volumes or is
+ * being asked again. */
 void agent_go_on(struct agent *a, struct record *r);
-void agent_resume(struct agent *a, struct queue *q); /* all pauses end; long work in slices */
+/* ends all pauses; long work is done in slices */
+void agent_resume(struct agent *a, struct queue *q);
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
 
-/* agent_ask.c: what the router is asked and told */
-/* A way for a bundle that is not here yet: TO_ENDPOINT, a link, or NO_ROUTE (there is one later).
- * Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG for what must not go in fragments. */
+/* agent_ask.c: questions and notes to the router */
+/* The route of a bundle that is not admitted yet: TO_ENDPOINT, a link, or NO_ROUTE (there is one
+ * later). Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG if it must not be fragmented. */
 enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int came_from, int *link);
 struct ask_answer {
-    int link;                       /* TO_ENDPOINT, a link, or NO_ROUTE */
-    tick until;                     /* NO_ROUTE: when to ask again */
-    bool none;                      /* NO_ROUTE: there is no route at all */
-    bool too_late;                  /* NO_ROUTE: no way is in time */
-    tick arrival;                   /* too_late: as the router has it */
-    uint64_t booking;               /* of a link; 0: none */
-    uint64_t fits;                  /* likewise; 0: all of it; not for copies */
-    const struct router_copy *also; /* of a link: over these, too; until the next question */
+    int link;         /* TO_ENDPOINT, a link, or NO_ROUTE */
+    tick until;       /* NO_ROUTE: when to ask again */
+    bool none;        /* NO_ROUTE: there is no route at all */
+    bool too_late;    /* NO_ROUTE: no route is in time */
+    tick arrival;     /* too_late: the router's earliest arrival */
+    uint64_t booking; /* of a link; 0: none */
+    uint64_t fits;    /* for a link: bytes that its route can transmit; 0: all; not for copies */
+    /* For a link: further links; valid until the next question. */
+    const struct router_copy *also;
     size_t also_len;
-    bool here; /* of a link: to this node's endpoint, too; of TO_ENDPOINT: a fragment for a group,
-                  whose copy is gathered here */
+    /* For a link: also to this node's endpoint. For TO_ENDPOINT: a fragment for a group, whose copy
+     * is reassembled here. */
+    bool here;
 };
-/* Where it goes from here. Changes nothing. */
+/* Asks for the route of a bundle from here. Changes nothing. */
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
                              const struct agent_head *h);
-/* The link was added, removed, or is up or down now. True: what waits apart may have a way. */
+/* The link was added, removed, or went up or down. True: bundles without a route may have one. */
 bool ask_changed(struct agent *a, uint32_t link);
-/* What waits for the nodes of this link's routes, wherever it does, is to be asked for, and heads
- * of queues. False: its routes are for more than single nodes, or another router answers. */
+/* Requests questions for all bundles to the nodes of this link's routes, wherever they wait, and
+ * for the heads of queues. False: its routes are for more than single nodes, or another router
+ * answers. */
 bool ask_link_nodes(struct agent *a, uint32_t link);
-/* It is in the queue of its link by this answer; an earlier one's booking is over. */
+/* Notes that it is in the queue of its link by this answer; an earlier booking ends. */
 void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer);
-/* Its booking, if it has one, ends so. */
+/* Ends its booking, if it has one, with this outcome. */
 void ask_ended(struct agent *a, struct record *r, enum router_note_kind how);
 
-/* agent_declined.c: links that a bundle never goes over again. list: those of them that are there
- * now; how many. */
+/* agent_declined.c: links that must never transmit a bundle again. list: writes those that exist;
+ * returns their number. */
 size_t declined_list(const struct agent *a, const struct record *r,
                      uint32_t out[AGENT_DECLINES_MAX]);
 void declined_forget(struct agent *a, struct record *r);
 void declined_fini(struct agent *a);
 
-/* agent_copy.c. For a bundle in no queue, or a copy that is to become several: n new copies of it
- * with its bytes, as far as they are in memory, in no queue; the list node of the first, the others
- * follow. NULL: no memory, and nothing changed. The bundle is COPIED from then on. */
+/* agent_copy.c. For a bundle in no queue, or a copy that becomes several: creates n copies with its
+ * bytes, if they are in memory, in no queue. Returns the list node of the first; the others follow.
+ * NULL: no memory, and nothing changed. The bundle is then COPIED. */
 struct list *copies_make(struct agent *a, struct record *r, uint64_t n);
 bool copies_room(const struct agent *a, uint64_t more);
-/* One ends: out of its bundle, which ends with the last one. */
+/* A copy has ended: removes it from its bundle, which ends with the last one. */
 void copies_sub(struct agent *a, struct record *c, enum agent_end why);
-/* A copy became others, which are there already: it ends, and nobody had the bundle by that. */
+/* Ends a copy that was replaced by others, without an outcome. */
 void copies_replace(struct agent *a, struct record *c);
-/* Its link or registration is gone, or does not want it. True: it was the only hope, and the bundle
- * is placed anew. */
+/* The link or registration of a copy was removed, or declines it. True: it was the last copy, and
+ * the bundle is placed again. */
 bool copies_abandon(struct agent *a, struct record *c);
-/* fn for each; it may end it. The bundle may end with that. */
+/* Calls fn for each copy; fn may end it. The bundle may end with that. */
 void copies_each(struct agent *a, struct record *original,
                  void (*fn)(struct agent *a, struct record *c));
 /* As queue_load, for a copy. */
 int copies_load(struct agent *a, struct record *c, struct agent_action *out);
-/* What was asked for came, and the payload's place is in the original; NULL: it did not. */
+/* The requested bytes arrived, and the original has the position of the payload; bytes NULL: they
+ * did not. */
 void copies_loaded(struct agent *a, struct record *original, const struct buf *bytes, bool damaged);
 void copies_check(const struct record *original);
 
 /* agent_deliver.c */
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e);
 struct endpoint *endpoint_get(struct agent *a, const struct eid *e); /* NULL: no memory */
-void endpoint_tidy(struct agent *a, struct queue *q); /* frees it when nobody needs it */
-/* Has somebody here registered this group (imc)? */
+void endpoint_tidy(struct agent *a, struct queue *q);                /* frees it if it is unused */
+/* Has an application here registered this group (imc)? */
 bool endpoint_joined(const struct agent *a, const struct eid *destination);
-/* An endpoint's queue: its delivery is over. */
+/* Ends the delivery of a bundle in an endpoint's queue. */
 void endpoint_release(struct record *r);
 void endpoints_free(struct agent *a);
-/* Before a delivery without an answer is ended. */
+/* Call it before a delivery without an answer is ended. */
 void endpoint_take_back(struct record *r);
 int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
-/* The administrative endpoint has no application: it takes administrative records only. */
+/* The administrative endpoint has no application: it accepts only administrative records. */
 bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
-/* Who takes the bundles of this endpoint of the node. */
+/* The receiver of this endpoint's bundles. */
 enum receiver endpoint_receiver(struct agent *a, const struct eid *destination);
-/* What its applications took in the last 10 to 20 s. */
+/* Departures to its applications in the last 10 to 20 s. */
 struct tally endpoint_took(struct agent *a, const struct eid *destination);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
 
-/* agent_split.c: what of the bundle goes over a link that takes `limit` bytes (0: any) at most: all
- * of it, or the next fragment, which is in r->in_hand then. NULL with a text: it cannot go. */
+/* agent_split.c: the bytes of the bundle for a link that accepts at most `limit` bytes (0: any):
+ * all of it, or the next fragment, which is then in r->in_hand. NULL with a text: it cannot be
+ * transmitted. */
 struct buf *split_next(struct record *r, const struct bundle *b, uint64_t limit, const char **why);
-/* The most that goes now: what its link takes, and what its way has room for; 0: any. */
+/* The maximum to transmit now: limited by its link and its route; 0: any. */
 uint64_t split_limit(const struct agent *a, const struct record *r);
-/* Encoded bytes of what has not gone on yet. */
+/* Encoded bytes that are not forwarded yet. */
 uint64_t split_rest(const struct record *r);
-/* The link has brought what it had: more of the bundle is to follow, this way or another. */
+/* The link has transmitted its part: does more of the bundle follow, over the same or another
+ * route? */
 enum split_more { SPLIT_DONE, SPLIT_THIS_WAY, SPLIT_ASK_ANEW };
 enum split_more split_follows(struct record *r);
 
 /* agent_forward.c */
 int link_action(struct agent *a, struct record *r, struct agent_action *out);
 
-/* agent_report.c: _head when the bundle asks for it, _now when a block does */
+/* agent_report.c. _head: if the bundle requests it; _now: if a block requests it. */
 void agent_report(struct agent *a, const struct record *r, enum status_item item,
                   enum status_reason reason);
 void agent_report_head(struct agent *a, const struct agent_head *h, enum status_item item,
                        enum status_reason reason);
 void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
                       enum status_reason reason);
-/* An administrative record for this node itself, as it comes in whole: read, and done. */
+/* Processes a whole administrative record for this node itself. */
 bool agent_consume(struct agent *a, const struct bundle *b);
-/* The administrative element (RFC 9171 §3.1) takes what is at the head of its queue, in memory. */
+/* The administrative element (RFC 9171 §3.1) processes the bundle at the head of its queue, which
+ * is in memory. */
 void agent_administer(struct agent *a, struct record *r);
 
-bool agent_keeps(const struct agent *a, enum agent_refusal refusal); /* the peer */
+/* the peer should keep the bundle */
+bool agent_keeps(const struct agent *a, enum agent_refusal refusal);
 
-/* agent_accept.c: takes the payload on REFUSE_NONE. user: as in a request. */
+/* agent_accept.c: with REFUSE_NONE it owns the payload. user: as in a request. */
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
                                    uint64_t user, struct record **out);
 
 /* agent_poll.c */
-/* What is noted with a bundle that starts here: a restart skips the rest of a block of numbers. */
+/* The note of a bundle that is created here: a restart skips the rest of a block of sequence
+ * numbers. */
 uint64_t agent_sequence_end(uint64_t sequence);
 int notice_reserve(struct agent *a); /* 0 or HELIO_ENOMEM */
 void notice_add(struct agent *a, const struct notice *n);
-void notice_forget(struct agent *a, uint32_t link); /* nobody waits for them */
+void notice_forget(struct agent *a, uint32_t link); /* drops answers to a removed link */
 
 #endif

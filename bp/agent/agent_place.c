@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a bundle goes: to an endpoint of this node, or where the router says (RFC 9171 §5.4): to
- * the queue of a link, or apart until a time. What waits in a queue goes on another way when a link
- * goes up or down, or when the router or its routes change. One that comes again although it
- * was forwarded pauses, each time twice as long, so that what goes in a circle is not lost and does
- * not fill the links. Bundles without a way (restored before the routes were told, or their route
- * is gone) wait apart until a route comes or they expire.
+ * Places bundles: for an endpoint of this node, in the queue of a link (RFC 9171 §5.4, as the
+ * router answers), or without a route until a time. Queued bundles move to another route when a
+ * link goes up or down, or when the router or its routes change. A forwarded bundle that returns
+ * pauses, each time twice as long, so that bundles in a routing loop are not lost and do not fill
+ * the links. Bundles without a route (restored before the routes were set, or after a route was
+ * removed) wait until a route appears or they expire.
  */
 #include <assert.h>
 
@@ -77,7 +77,7 @@ static void place_copy(struct agent *a, struct record *c, const struct agent_hea
     }
 }
 
-/* Of a group: can this node take it for who joined here? */
+/* For a group: can this node reassemble or deliver it for registrations here? */
 static bool enter_here(struct agent *a, const struct record *r, const struct agent_head *h,
                        struct assembly **as)
 {
@@ -97,15 +97,15 @@ static void place_here(struct agent *a, struct record *c, const struct agent_hea
         place_copy(a, c, h, TO_ENDPOINT, 0, false);
 }
 
-/* One bundle, several ways at once; or a fragment for a group, which is gathered as a copy, so that
- * it may go on, too. */
+/* A bundle with several routes; or a fragment for a group: its copy is reassembled here, and it is
+ * also forwarded. */
 static void place_copies(struct agent *a, struct record *r, const struct agent_head *h,
                          const struct ask_answer *answer)
 {
     assert(r->role != ROLE_COPY && answer->also_len <= ROUTER_COPIES_MAX);
     assert(answer->link >= 0 || (answer->here && answer->also_len == 0));
     struct assembly *as = NULL;
-    /* Without room to gather its fragments they go on only. */
+    /* Without room to reassemble its fragments they are only forwarded. */
     const bool here = answer->here && enter_here(a, r, h, &as);
     const uint64_t links = answer->link >= 0 ? 1 + answer->also_len : 0, n = links + here;
     struct list *it = n > 0 && copies_room(a, n) ? copies_make(a, r, n) : NULL;
@@ -138,7 +138,7 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
     uint64_t group, service;
     assert(r->queue == NULL && state_is_live(r->state));
     r->link = answer->link;
-    if (answer->too_late && !r->too_late) { /* once, until there is a way */
+    if (answer->too_late && !r->too_late) { /* once, until there is a route */
         a->counters.too_late++;
         late_note(a, h, r->expires, answer->arrival, NO_LINK);
     }
@@ -203,12 +203,12 @@ bool agent_goes_elsewhere(const struct agent *a, const struct record *r)
     return is_elsewhere(r, &answer);
 }
 
-/* True: its link is another one now, or it waits apart. Else at most its booking changed. */
+/* True: it moved to another link, or has no route. Else at most its booking changed. */
 static bool place_again(struct agent *a, struct record *r)
 {
     assert(state_is_queued(r->state) && r->link != TO_ENDPOINT);
     if (r->role == ROLE_COPY)
-        return false; /* this one's way is this link */
+        return false; /* the route of this one is this link */
     struct agent_head h;
     record_head(r, &h);
     const struct ask_answer answer = ask_router(a, r, &h);
@@ -216,7 +216,7 @@ static bool place_again(struct agent *a, struct record *r)
         ask_placed(a, r, &answer);
         return false;
     }
-    record_load_done(a, r); /* what is being loaded comes for nobody */
+    record_load_done(a, r); /* the result of a running load is not needed */
     queue_leave(a, r);
     r->state = STATE_DISPATCH_PENDING;
     place_by(a, r, &h, &answer);
@@ -254,7 +254,7 @@ void agent_proceed(struct agent *a, struct record *r)
         stand_again(a, r);
 }
 
-/* What fails again and again had its turn: it must not stand before all that came since. */
+/* A bundle that fails repeatedly has had its turn: it must not precede all later bundles. */
 void agent_retry(struct agent *a, struct record *r)
 {
     if (place_again(a, r))
@@ -265,7 +265,7 @@ void agent_retry(struct agent *a, struct record *r)
         stand_again(a, r);
 }
 
-/* Who is asked about what waits for a link (kinds_due) misses those at the head of its queues. */
+/* Questions for a link's kinds (kinds_due) do not include bundles at the heads of its queues. */
 static bool must_ask(const struct agent *a, const struct record *r)
 {
     return !r->queue->open || kinds_due(a) || (a->router.ops->note != NULL && r->booking == 0);
@@ -279,8 +279,8 @@ void agent_go_on(struct agent *a, struct record *r)
         stand_again(a, r);
 }
 
-/* The last one first: what the heads of the queues have no room for goes behind them. Until all are
- * back the queues give nothing. What is left of n. */
+/* The last one first: bundles beyond the room at the heads of the queues go behind them. The queues
+ * give no bundles until all are back. Returns what is left of n. */
 static uint64_t resume_some(struct agent *a, uint64_t n)
 {
     while (n > 0 && !list_empty(&a->resuming)) {
@@ -311,7 +311,7 @@ bool agent_place_again(struct agent *a, struct record *r)
     return true;
 }
 
-/* Those of one list that have a better way now. */
+/* The bundles of one list that have a better route now. */
 static void place_list_again(struct agent *a, struct list *l)
 {
     list_for_each_safe (it, l)
@@ -366,7 +366,7 @@ void agent_link_changed(struct agent *a, uint32_t link)
             continue;
         place_link_again(a, from);
         if (from == own)
-            break; /* all other ways were looked at */
+            break; /* all other routes were examined */
     }
     agent_place_slice(a);
 }
@@ -424,8 +424,8 @@ tick agent_expiry(const struct agent *a, uint64_t expires_ms)
     return left > TICK_NEVER / TICK_MS ? TICK_NEVER : tick_add(a->now.now, left * TICK_MS);
 }
 
-/* A restored bundle meets the clock for the first time. Its head may be of a release whose
- * lifetimes ended by the wall clock: it stays for its lifetime at most here, too. */
+/* A restored bundle gets the time. Its head may be of a release whose lifetimes expired by the wall
+ * clock: it stays at most for its lifetime here, too. */
 static void wake_up(const struct agent *a, struct record *r, const struct agent_head *h)
 {
     r->arrived = a->now.now;

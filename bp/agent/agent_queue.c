@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues in front of links and endpoints, by priority (agent_band.c), in which neighbours, users
- * and sources take turns (agent_turn.c); what one source brought goes first in, first out. A
- * bundle whose turn is near but whose bytes are only in the store is asked for ahead of time
- * (PREFETCH), so that a link with a full window never waits for the medium; under memory pressure
- * at least the one at the head is loaded, so that a queue always moves; agent_memory.c says which
- * bytes go. Deliveries keep their bytes until they are answered, and anybody can name an endpoint:
- * under pressure one that nobody registered has none in memory, and a registered one has one of
- * each priority at most.
+ * Queues of links and endpoints, by priority (agent_band.c). Neighbours, users and sources take
+ * turns (agent_turn.c); bundles of one source are first in, first out.
+ *
+ * A bundle whose turn is near but whose bytes are only in the store is loaded ahead of time
+ * (PREFETCH), so that a link with a full window never waits for the medium. Under memory pressure
+ * at least the bundle at the head is loaded, so that a queue always moves; agent_memory.c selects
+ * the bytes to drop.
+ *
+ * Deliveries keep their bytes until they are answered. Any bundle can name an endpoint. So under
+ * pressure an unregistered endpoint has no bytes in memory, and a registered one has at most one
+ * bundle of each priority.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -156,7 +159,8 @@ static void rest_behind(struct agent *a, struct record *r)
     (void)memory_make_room(a, r, 0);
 }
 
-/* However many come back, those at the head of a queue are few: the last of them goes behind. */
+/* However many bundles return, few are at the head of a queue: the last of them moves to the
+ * back. */
 static void trim_front(struct agent *a, struct queue *q, struct band *b)
 {
     if (b->front_len <= q->window + PREFETCH)
@@ -321,8 +325,8 @@ static int give_next(struct agent *a, struct record *r, struct agent_action *out
     return 1;
 }
 
-/* The head of a band comes to memory, and what follows it. 1: an action; else *moved: there may be
- * something to give now. */
+/* Loads the head of a band, and bundles after it. 1: an action; else *moved: there may be a bundle
+ * to give now. */
 static int ready_band(struct agent *a, struct queue *q, struct band *b, uint64_t ahead,
                       struct agent_action *out, bool *moved)
 {
@@ -344,8 +348,8 @@ static int ready_band(struct agent *a, struct queue *q, struct band *b, uint64_t
     return 0;
 }
 
-/* The same of a priority: first the band that goes first, then those behind it, so that the next
- * ordinal is there when its turn comes. */
+/* The same for a priority: first the first band, then those after it, so that the next ordinal is
+ * loaded when its turn comes. */
 static int make_ready(struct agent *a, struct queue *q, enum bundle_priority p,
                       struct agent_action *out, bool *moved)
 {
@@ -358,7 +362,7 @@ static int make_ready(struct agent *a, struct queue *q, enum bundle_priority p,
             return 1;
         ahead += b->front_len;
         if (b->back.waiting > 0)
-            break; /* no room, or no memory, for more */
+            break; /* no room in the front, or no memory, for more */
     }
     return 0;
 }
@@ -388,7 +392,7 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
 #undef NDEBUG
 #include <assert.h>
 
-/* Places that parties have, and bundles of the queue that have one. */
+/* Places of the parties, and bundles of the queue that use one. */
 static void check_places(const struct queue *q)
 {
     uint64_t places = 0, taken = 0;
@@ -404,7 +408,7 @@ static void check_places(const struct queue *q)
     assert(places == taken);
 }
 
-/* Of a list whose records are all in this state. */
+/* For a list whose records are all in this state. */
 static void check_list(const struct list *l, enum record_state state, const struct band *b,
                        struct agent_backlog sum[BUNDLE_PRIORITIES])
 {

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may hold how much of the node. There is an account for each peer (the neighbour that a bundle
- * came from, or this node itself for its applications), for each user of applications, and for each
- * source. A part of every limit is set apart, in equal shares for this node and each configured
- * peer; the rest is for who comes first. So a peer that fills what it can get leaves the others
- * their shares. Peers are known by a hash of their name, the same in each run of the node: the
- * stored head has it.
+ * Limits of what peers, users and sources may use of the node. There is an account for each peer
+ * (the neighbour that sent a bundle, or this node for its applications), for each user of
+ * applications, and for each source.
  *
- * Within a peer's part no user and no source takes all: each may hold source_percent of what is
- * left by the others of the peer. So a new source always finds room, whatever fills the node, and
- * no list of who is active is needed. The name of a source may be forged: so a source counts for
- * the neighbour that brought it, and has an account of its own only when it has proved itself: one
- * of its bundles was forwarded or delivered while the neighbour was not crowded, and no other
- * source of this neighbour proved itself within PROVE_TIME. All others share one account of the
- * neighbour, under however many names they come.
+ * A part of every limit is reserved, in equal shares for this node and each configured peer; the
+ * rest is first come, first served. So a peer that fills the rest leaves the others their shares.
+ * Peers are identified by a hash of their name, the same in each run of the node: the stored head
+ * has it.
  *
- * A backlog is what a peer brought for one endpoint here, for all endpoints that nobody takes, or
- * for one link. Of what a source may hold, that of an endpoint leaves a part to others, by the same
- * rule: endpoint_percent. So a receiver that is slow, or not there, leaves room to other receivers,
- * also for bundles of the same source or of sources that share its account. All endpoints that
- * nobody takes count as one: nothing but their lifetimes ends those bundles. A stream stops only
- * for a backlog that moves (leaves_soon).
+ * Within a peer's part no user and no source takes all: each may have source_percent of what the
+ * others of the peer leave. So a new source always finds room, however full the node is, without a
+ * list of active sources.
  *
- * What can go wrong is memory for an account; and a configuration that changed may leave more held
- * than a share allows: then nothing more is taken until it is less.
+ * The name of a source may be forged. So a source is charged to the neighbour that sent it. It has
+ * its own account only when it is proven: one of its bundles was forwarded or delivered while the
+ * neighbour was not crowded, and no other source of this neighbour was proven within PROVE_TIME.
+ * All other sources share one account of the neighbour, under however many names.
+ *
+ * A backlog has one peer's bundles for one endpoint here, for all endpoints without a receiver, or
+ * for one link. By the same rule, an endpoint may have only endpoint_percent of what a source may
+ * have. So a slow or absent receiver leaves room to other receivers, also for bundles of the same
+ * source or of sources that share its account. All endpoints without a receiver count as one,
+ * because only expiry ends those bundles. A stream stops only for a backlog that moves
+ * (leaves_soon).
+ *
+ * What can go wrong: memory for an account. A changed configuration may leave more in use than a
+ * share permits: then nothing more is admitted until it is less.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -38,7 +41,7 @@ uint64_t quota_peer_id(const struct eid *peer)
     return id <= QUOTA_UNKNOWN ? QUOTA_UNKNOWN : id;
 }
 
-/* Of one endpoint, of all that nobody takes, or of what goes one way. */
+/* The id of a backlog: of one endpoint, of all without a receiver, or of one route. */
 static uint64_t backlog_id(const struct agent *a, const struct agent_head *h,
                            enum receiver receiver, struct link_ref way, uint64_t peer)
 {
@@ -99,7 +102,7 @@ int quota_init(struct agent *a)
     const size_t len = sizeof tables / sizeof *tables;
     size_t done = 0;
     list_init(&a->sharers);
-    a->ways = 2; /* endpoints here, and what waits for a way */
+    a->ways = 2; /* endpoints here, and bundles without a route */
     while (done < len && hash_init(tables[done], a->config.seed) == 0)
         done++;
     if (done == len && quota_add_peer(a, QUOTA_OWN) == 0)
@@ -267,7 +270,7 @@ void quota_left(struct agent *a, const struct record *r, const struct holder *h)
     pace_count(&h->backlog->pace, a->now.now, r->bytes);
     if (h->backlog->receiver != RECEIVER_NONE)
         return;
-    /* It may have a receiver by now, whose pace it shows. */
+    /* It may have a receiver by now; then this shows its pace. */
     struct agent_head head;
     record_head(r, &head);
     const uint64_t id = backlog_id(a, &head, RECEIVER_READY, h->way, h->peer->by_id.hash);
@@ -279,8 +282,8 @@ void quota_left(struct agent *a, const struct record *r, const struct holder *h)
 #define SOON_MS 60000             /* in such a time … */
 #define SOON_BYTES (4 * 1000000u) /* … so much leaves, or all that is here */
 
-/* Will there be room soon? One that has just begun has had no time to show it. What a stream holds
- * back, in its buffers, comes within SOON_MS then. */
+/* Will there be room soon? A receiver that has just begun has had no time to show it. Bundles in
+ * the buffers of a stopped stream arrive within SOON_MS then. */
 static bool leaves_soon(const struct account *backlog, tick now)
 {
     struct pace p = backlog->pace;
@@ -295,7 +298,7 @@ static bool leaves_soon(const struct account *backlog, tick now)
            SOON_BYTES * ms <= (p.now.bytes + p.before.bytes) * SOON_MS;
 }
 
-/* What the peer may still take: of its share, and of what is for who comes first. */
+/* What the peer may still use: of its share, and of the unreserved rest. */
 static uint64_t peer_room(const struct agent *a, const struct account *peer, enum quota_kind kind)
 {
     const uint64_t share = guaranteed(a, peer, kind), used = peer->used[kind];
@@ -325,8 +328,8 @@ static uint64_t least(uint64_t x, uint64_t y)
     return x < y ? x : y;
 }
 
-/* With so much more, has who used this at most p percent of it and of what is left? The first one
- * may come in any case. */
+/* After this addition, does the user of `used` have at most p percent of it and of what is left?
+ * The first one is always permitted. */
 static bool leaves_part(uint64_t p, uint64_t used, uint64_t amount, uint64_t room)
 {
     if (used == 0)
@@ -342,8 +345,7 @@ static bool leaves_enough(const struct agent *a, const struct account *x, enum q
     return leaves_part(a->config.source_percent, x->used[kind], amount, room);
 }
 
-/* How much one may take of the room, so that it has source_percent at most of what it and the room
- * are then. */
+/* How much one may use of the room: at most source_percent of its use and the room left. */
 static uint64_t part_left(const struct agent *a, const struct account *x, enum quota_kind kind,
                           uint64_t room)
 {
@@ -434,8 +436,8 @@ bool quota_lacks(const struct agent *a, const struct holder *h, enum quota_kind 
     return lacks(out, AGENT_LIMIT_SOURCE, h->source->used[kind], room, c->source_percent);
 }
 
-/* Where the bundle goes: its endpoint here, or its link. The endpoint is the same one when its
- * receiver begins or ceases to take bundles. */
+/* Id of the bundle's destination here, or of its link. The id of an endpoint does not change when
+ * its receiver begins or ceases to take bundles. */
 static uint64_t place_id(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
     return of->backlog->receiver != RECEIVER_ELSEWHERE ? eid_hash(a->config.seed, &h->destination)
@@ -454,8 +456,7 @@ void quota_accepted(struct agent *a, const struct agent_head *h, const struct ho
     of->source->last = a->next_key - 1;
 }
 
-/* The only source of its peer that is here, or is known to have been; and all that the peer brought
- * lately went to one place. */
+/* Is it its peer's only known source, and had all recent bundles of the peer one destination? */
 static bool is_alone(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
     const struct account *peer = of->peer;
@@ -469,7 +470,7 @@ bool quota_waits(const struct agent *a, const struct agent_head *h, const struct
     const struct account *peer = of->peer;
     if (peer->used[QUOTA_BUNDLES] == 0 || of->backlog->receiver == RECEIVER_NONE ||
         !leaves_soon(of->backlog, a->now.now))
-        return false; /* nothing goes that would make room, or nobody knows when */
+        return false; /* no bundle leaves to make room, or the time is unknown */
     return !peer_has_room(a, peer, QUOTA_BUNDLES, 1) || !peer_has_room(a, peer, QUOTA_BYTES, 1) ||
            is_alone(a, h, of);
 }
@@ -502,7 +503,7 @@ void agent_release(struct agent *a, uint32_t link, uint64_t bytes)
     struct link *l;
     struct account *x = party_of(a, link, &l);
     if (x == NULL)
-        return; /* all went with the link */
+        return; /* all was released with the link */
     assert(l == NULL || l->arriving >= bytes);
     account_sub(a, x, QUOTA_ARRIVING, bytes);
     a->counters.arriving_bytes -= bytes;

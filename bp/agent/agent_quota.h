@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may hold how much of the node, and how much may be here for one way; for the agent's files.
- */
+/* Limits of what peers, users and sources may use of the node, and of bundles for one route.
+ * Private to bp/agent. */
 #ifndef BP_AGENT_QUOTA_H
 #define BP_AGENT_QUOTA_H
 
@@ -27,47 +27,47 @@ enum quota_kind {
     QUOTA_KINDS
 };
 
-/* Who takes the bundles of an endpoint. */
+/* The receiver of an endpoint's bundles. */
 enum receiver {
-    RECEIVER_ELSEWHERE, /* it is of another node */
-    RECEIVER_NONE,      /* nobody: not registered, or idle for RECEIVER_IDLE while bundles queue */
+    RECEIVER_ELSEWHERE, /* the endpoint is at another node */
+    RECEIVER_NONE, /* none: not registered, or idle for RECEIVER_IDLE while bundles are queued */
     RECEIVER_READY
 };
 #define RECEIVER_IDLE (10 * TICK_S)
 
-/* How fast bundles leave, in windows of RECEIVER_IDLE. */
+/* The rate at which bundles leave, measured in windows of RECEIVER_IDLE. */
 struct pace {
-    tick began;  /* when the first bundle came while none was here */
-    tick left;   /* when one left last; 0: none has since then */
-    tick window; /* begin of this one */
-    bool whole;  /* `before` is of a whole window */
+    tick began;  /* when the first bundle arrived while none was here */
+    tick left;   /* when the latest one left; 0: none has left since `began` */
+    tick window; /* start of this window */
+    bool whole;  /* `before` covers a whole window */
     struct tally {
         uint64_t bundles, bytes;
-    } now, before; /* that left in this window, and in the last one */
+    } now, before; /* departures in this window, and in the one before */
 };
 
-/* Whose bundles asked for status reports lately: a neighbour, or the applications. */
+/* Requests for status reports by the bundles of a neighbour, or of the applications. */
 #define REPORT_PARTIES 32
 struct report_share {
     uint64_t party;
-    tick asked; /* last; 0: the place is free */
-    tick spent; /* of its part of config.report_rate */
+    tick asked; /* time of the latest request; 0: the entry is free */
+    tick spent; /* used part of its share of config.report_rate, as a time */
 };
 
-/* agent_account.c: pin returns the account of a table with one pin more, which is made if need be;
- * NULL: no memory. The last unpin frees it. source: the one that a source counts for, pinned too.
- */
+/* agent_account.c. pin: returns the account with this id with one reference more, and creates it if
+ * necessary; NULL: no memory. unpin: drops a reference; the last one frees the account. source: the
+ * account that the source is charged to, with a reference. */
 struct account *account_find(const struct hash *table, uint64_t id);
 struct account *account_pin(struct hash *table, uint64_t id);
 void account_unpin(struct agent *a, struct hash *table, struct account *x);
 void accounts_free(struct agent *a, struct hash *table);
 struct account *account_source(struct agent *a, const struct agent_head *h, struct account *peer);
-/* Is it the only source of its peer that is here, or is known to have been? */
+/* Is it the only source of its peer that is known? */
 bool account_is_alone(const struct agent *a, const struct account *peer,
                       const struct account *source);
-/* Whose it is, whatever account it counts for. */
+/* The id of the source itself, whichever account it is charged to. */
 uint64_t quota_source_id(const struct agent *a, const struct agent_head *h);
-/* One of its bundles was forwarded or delivered. */
+/* One of its bundles was forwarded or delivered: its source is proven. */
 void quota_prove(struct agent *a, const struct record *r);
 
 /* agent_quota.c */
@@ -76,50 +76,49 @@ void quota_fini(struct agent *a);
 /* Shares and what is used beyond them, after a peer was added or removed, or a limit changed. */
 void quota_share_out(struct agent *a);
 uint64_t quota_peer_id(const struct eid *peer);    /* the same in every run of the node */
-int quota_add_peer(struct agent *a, uint64_t id);  /* it has a share from now on */
+int quota_add_peer(struct agent *a, uint64_t id);  /* the peer has a share from now on */
 void quota_sub_peer(struct agent *a, uint64_t id); /* once for each quota_add_peer */
-/* Whose it would be, and in which backlog; to be closed. way: as holder.way. 0 or HELIO_ENOMEM. */
+/* Finds the accounts and the backlog of a bundle; close them later. destination_link: as in struct
+ * holder. Returns 0 or HELIO_ENOMEM. */
 int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiver,
                struct link_ref way, struct holder *out);
-struct holder quota_keep(const struct holder *h); /* one more, to be closed as well */
+struct holder quota_keep(const struct holder *h); /* one more reference, to be closed as well */
 void quota_close(struct agent *a, const struct holder *h);
 void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
 void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
-/* Of its source, and of its user, beside what the peer may have. */
+/* Has its source, and its user, room for it, independent of its peer's room? */
 bool quota_source_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                            uint64_t amount);
-/* Would its endpoint have more than endpoint_percent of what it has of this peer and its source may
- * still have? The first bundle may come in any case. */
+/* Would its endpoint's backlog exceed endpoint_percent of the sum of: its bytes from this peer, and
+ * the room that the source still has? The first bundle is always permitted. */
 bool quota_backlog_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
                         uint64_t amount);
-/* What of it has no room for so much: its endpoint, or else its peer, user or source; false: it
- * has.
- */
+/* Which account has no room for this amount: that of its endpoint, or else of its peer, user or
+ * source? False: all have room. */
 bool quota_lacks(const struct agent *a, const struct holder *h, enum quota_kind kind,
                  uint64_t amount, bool endpoint, struct agent_shortage *out);
-/* A bundle of it was accepted. */
+/* A bundle of these accounts was accepted. */
 void quota_accepted(struct agent *a, const struct agent_head *h, const struct holder *of);
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                     uint64_t amount);
-/* Of a bundle that finds no room (QUOTA): does a stream that stops for it stop nothing else, and
- * not for long? Then its peer has all that it may have, or brings nothing for others; and what is
- * queued for its endpoint or link goes on, and soon. */
+/* For a bundle without room (QUOTA): may its stream be stopped until there is room, without
+ * stopping other bundles, and briefly? True if its peer has used up its share, or brings only such
+ * bundles; and if the queue of its endpoint or link moves, and will soon have room. */
 bool quota_waits(const struct agent *a, const struct agent_head *h, const struct holder *of);
 /* Does it hold more bundles or bytes than its share? */
 bool quota_above_share(const struct agent *a, const struct account *peer);
-/* What is here of a user's applications, all told. */
+/* Bundles and bytes of a user's applications at the node. */
 void quota_user_holds(const struct agent *a, uint64_t user, uint64_t *bundles, uint64_t *bytes);
-/* A bundle of so many bytes leaves; and what did in the last 10 to 20 s. */
+/* Counts a bundle that leaves; returns the sum of the last 10 to 20 s. */
 void pace_count(struct pace *p, tick now, uint64_t bytes);
 struct tally pace_lately(const struct pace *p, tick now);
-/* The bundle has left the node; h: whose it was. */
+/* The bundle has left the node; h: its accounts. */
 void quota_left(struct agent *a, const struct record *r, const struct holder *h);
 void quota_check(const struct agent *a);
 
-/* agent_bound.c: limits of what goes one way. full: by its link's own limits. has_room: in what is
- * set apart for it. add, sub: the bundle is in that.
- * lacks: full, and how. begin, arrive: it is being stored, and is no
- * more. */
+/* agent_bound.c: limits of bundles for one route. full: the link's own limit is reached. has_room:
+ * in the reserved part of the route. add, sub: the bundle is charged to that part. lacks: full,
+ * with details. begin, arrive: the bundle is being stored; it no longer is. */
 bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes);
 bool bound_has_room(const struct agent *a, const struct holder *h, uint64_t charge);
 void bound_add(struct agent *a, const struct holder *h, uint64_t charge);

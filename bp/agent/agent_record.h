@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One bundle at the node, whose it is, and its life from admission to its end; for the agent's
- * files. */
+/* A record: one bundle at the node, with its accounts and its state from admission to its end.
+ * Private to bp/agent. */
 #ifndef BP_AGENT_RECORD_H
 #define BP_AGENT_RECORD_H
 
@@ -14,132 +14,146 @@
 
 struct assembly;
 
-/* Whose a bundle is. */
+/* The accounts that a bundle is charged to, and its route when it was admitted. */
 struct holder {
     struct account *peer, *source;
-    struct account *user;    /* of the application; NULL: a neighbour's, or not known any more */
-    struct account *backlog; /* of where it goes */
-    struct link_ref
-        way;    /* where it went when it came: a link, TO_ENDPOINT, NO_ROUTE; else NO_LINK */
-    bool apart; /* it is in what is set apart for that, and not in the accounts */
+    /* of the sending application; NULL: it came from a neighbour, or unknown */
+    struct account *user;
+    struct account *backlog; /* of its destination endpoint or link */
+    /* The route when it was admitted: a link, TO_ENDPOINT or NO_ROUTE; NO_LINK: none of these any
+     * more. */
+    struct link_ref way;
+    /* it is charged to the reserved part of that route (agent_bound.c), not to the accounts */
+    bool apart;
 };
 
-/* One bundle at the node. */
+/* A bundle, a copy of one, or a bundle joined from fragments (enum record_role). */
 struct record {
     struct hash_node by_key;
     union {
         struct hash_node by_id; /* ROLE_BUNDLE */
         struct list sibling;    /* ROLE_COPY: in fan.copies */
     };
-    struct list node;            /* in the list of its state */
-    struct list answer;          /* in agent.answers; later in agent.recalls */
-    struct list alike;           /* in its kind */
-    struct list resting;         /* in its backlog's `resting` (agent_memory.c) */
-    struct kind *kind;           /* BACK and PAUSED of a link, and NO_ROUTE; else NULL */
-    struct heap_node timer;      /* expiry, or the end of its pause */
-    struct heap_node claims[3];  /* in `waiting` of its peer, its source, and its backlog */
+    struct list node;    /* in the list of its state */
+    struct list answer;  /* in agent.answers; later in agent.recalls */
+    struct list alike;   /* in the list of its kind */
+    struct list resting; /* in its backlog's `resting` (agent_memory.c) */
+    struct kind *kind;   /* STATE_BACK and STATE_PAUSED of a link, and STATE_NO_ROUTE; else NULL */
+    struct heap_node timer; /* expiry, or the end of its pause */
+    /* in `waiting` of its peer's, its source's and its backlog's account */
+    struct heap_node claims[3];
     enum record_state state : 8; /* agent_state.h */
     enum record_role role : 4;
-    enum bundle_origin origin : 4; /* FROM_LINK, or FROM_APPLICATION: the node itself, too */
-    enum agent_refusal answer_refusal : 8; /* REFUSE_NONE = CONFIRM */
+    enum bundle_origin origin : 4; /* FROM_LINK; FROM_APPLICATION, also for the node itself */
+    enum agent_refusal answer_refusal : 8; /* of the due answer; REFUSE_NONE = CONFIRM */
     uint32_t load_failures : 7;            /* LOAD_TRIES at most */
-    uint32_t pays : 1;                     /* the peer refused it: its next turn counts, too */
-    uint32_t mark_len;   /* of the id: what is remembered when it is gone; ENDED, 0: nothing */
-    struct band *band;   /* FRONT, BACK */
-    uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
-    uint64_t bytes;      /* of the encoded bundle */
-    struct buf *buf;     /* NULL: in the store only */
-    tick arrived;        /* when it came, or was placed after a restart */
-    uint64_t rest_ms;    /* residence before that */
-    /* Noted with it, so that its number is not used after a restart; 0: it did not start here, or
-     * was noted. */
+    uint32_t pays : 1;                     /* the peer refused it: its next turn is counted, too */
+    uint32_t mark_len; /* length of the id to remember after its end. STATE_ENDED, 0: none */
+    struct band *band; /* STATE_FRONT, STATE_BACK */
+    /* token: of the due answer; after a recall, the registration that had the bundle. */
+    uint64_t key, token;
+    uint64_t bytes;   /* of the encoded bundle */
+    struct buf *buf;  /* NULL: in the store only */
+    tick arrived;     /* arrival; after a restart, when it was placed */
+    uint64_t rest_ms; /* time at this node before `arrived` */
+    /* Stored with the bundle, so that its sequence number is not used again after a restart; 0: it
+     * was not created here, or this was already stored. */
     uint64_t sequence_end;
     tick expires;
-    tick pause;                /* the last one; 0 = none yet */
+    tick pause;                /* the latest pause; 0 = none yet */
     int link;                  /* or TO_ENDPOINT, NO_ROUTE */
-    struct link_ref came_from; /* the link that brought it; none: not known, or none did */
-    struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
-    uint32_t hand_head;   /* bytes that the fragment that the link has is longer than its payload */
-    uint64_t booking;     /* the router's name for its use of the link; 0: none */
-    struct queue *queue;  /* of its link or endpoint: FRONT to RECALLED; else NULL */
-    uint64_t rank;        /* in its queue: its turn's number; 0: it had none yet */
-    struct turn *turn;    /* BACK; VERIFYING; STORING that waits for the store */
-    struct turn *place;   /* FRONT, BUSY, RECALLED: the party whose place it has; NULL: none */
-    struct holder holder; /* not of a whole */
-    struct fan *fan;      /* of a copy, and of the bundle whose copy it is */
-    struct registration *taker; /* BUSY in an endpoint's queue: who has it */
-    struct assembly *assembly;  /* of a fragment for this node, and of its whole */
-    uint32_t losses;            /* on unreliable links */
-    uint32_t tries;             /* that failed: to forward it, or to deliver it */
-    const char *failed;         /* why the last of these did; static; NULL: none */
-    uint64_t sent_to;           /* bytes of the payload that went on in fragments */
-    uint64_t in_hand;           /* in the fragment that the link has; 0: it has no fragment */
-    uint64_t fits;              /* bytes that still go its present way; 0: any */
-    bool has_token;             /* an answer is due when it is stored */
-    bool rewrite;               /* its blocks change when it is forwarded */
-    bool loading;               /* asked for with LOAD */
-    bool doomed;                /* an operator deleted it */
-    bool again;                 /* it was forwarded before: it pauses before it goes on */
-    bool was_declined;          /* agent.declined says by which links */
-    bool too_late;              /* no route was in time when it was asked for last */
-    bool once;                  /* a group's: known when it comes again */
-    struct agent_qos qos;       /* as in the head */
-    uint8_t priority;           /* in its queue: its own, or what a rule of the link says */
+    struct link_ref came_from; /* the link that received it; none: unknown, or created here */
+    /* The link that it came from, or that failed last: used only if there is no other route. */
+    struct link_ref avoid;
+    uint32_t hand_head; /* fragment in transmission: its length minus that of its payload, bytes */
+    uint64_t booking;   /* the router's booking of its link; 0: none */
+    /* queue of its link or endpoint: STATE_FRONT to STATE_RECALLED; else NULL */
+    struct queue *queue;
+    uint64_t rank; /* number of its turn in its queue; 0: none yet */
+    /* The queue of its source, while it waits for its turn: in STATE_BACK, in STATE_VERIFYING, and
+     * in STATE_STORING until it is given to the store. */
+    struct turn *turn;
+    /* The party whose share of the window it uses: in STATE_FRONT, STATE_BUSY, STATE_RECALLED.
+     * NULL: none. */
+    struct turn *place;
+    struct holder holder; /* not used for a joined bundle */
+    struct fan *fan;      /* of a copy, and of the bundle that was copied */
+    /* STATE_BUSY in an endpoint's queue: the registration that has it */
+    struct registration *taker;
+    struct assembly *assembly; /* of a fragment for this node, and of the joined bundle */
+    uint32_t losses;           /* transmissions lost by unreliable links */
+    uint32_t tries;            /* failed attempts to forward or deliver it */
+    const char *failed;        /* reason of the latest failure; static; NULL: none */
+    uint64_t sent_to;          /* payload bytes that were forwarded in fragments */
+    uint64_t in_hand;          /* payload bytes of the fragment in transmission; 0: none */
+    uint64_t fits;             /* further bytes that its present route can transmit; 0: any */
+    bool has_token;            /* an answer to its sender is due when it is stored */
+    bool rewrite;              /* its blocks change when it is forwarded */
+    bool loading;              /* a LOAD was requested */
+    bool doomed;               /* an operator deleted it */
+    bool again;                /* it was forwarded before: a pause precedes the next attempt */
+    bool was_declined;         /* agent.declined has the links that declined it */
+    bool too_late;             /* the latest answer of the router: no route is in time */
+    bool once;                 /* to a group: detected as a duplicate when it arrives again */
+    struct agent_qos qos;      /* as in the head */
+    uint8_t priority;          /* its queue: its own priority, or that of a rule of the link */
     uint32_t in_link;
     size_t payload_off, payload_len; /* within buf's data */
     uint32_t id_off, head_len;
-    uint8_t head[]; /* what the store keeps (agent_head.h); ends with the id */
+    uint8_t head[]; /* the head in the store (agent_head.h); ends with the id */
 };
 
 /* agent_record.c */
 struct record *record_find(const struct agent *a, uint64_t key);
 struct record *record_by_id(const struct agent *a, struct slice id,
                             uint64_t hash);   /* hash: agent_id_hash of id */
-uint64_t record_cost(const struct record *r); /* of memory, with its bytes there */
+uint64_t record_cost(const struct record *r); /* memory, with its bytes if they are in memory */
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
-/* What a new one would take of the limit of bytes. */
+/* What a new bundle would use of the limit of bytes. */
 uint64_t record_expect_charge(const struct agent *a, uint64_t bytes);
-/* The node as a whole, or what is not set apart of it, has no room: why, and true. */
+/* Has the node as a whole, or its unreserved part, no room? If so, writes the reason. */
 bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out);
-/* Memory for all that is here and arriving; is there room for so many bytes more? */
+/* Memory of all stored and arriving bundles; is there room for this many bytes more? */
 uint64_t record_memory_max(const struct agent *a);
-uint64_t
-record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies, bytes */
+uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies */
 bool record_memory_room(const struct agent *a, uint64_t more);
-/* Could there be room for it if others gave theirs? */
+/* Could there be room for it if bundles of other accounts were displaced? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
-/* Is it for an endpoint here whose backlog is all that it may be? */
+/* Is it for an endpoint here whose backlog has reached its limit? */
 bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes);
 bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
-/* In the sums of what is at the node. */
+/* Adds it to, or removes it from, the totals of the node. */
 void record_count(struct agent *a, const struct record *r);
 void record_uncount(struct agent *a, const struct record *r);
-/* On success `holder` is the record's, as one that was kept. */
+/* Creates a record. On success it has its own references to the accounts of `holder`. */
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
                const struct holder *holder, struct record **out);
-/* What the fragments of `as` make together; in no queue yet. 0 or HELIO_ENOMEM. */
+/* Creates the record of the bundle joined from the fragments of `as`; it is in no queue yet.
+ * Returns 0 or HELIO_ENOMEM. */
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
-/* A copy of it, in no queue and without bytes yet. NULL: no memory. */
+/* Creates a copy without bytes, in no queue. NULL: no memory. */
 struct record *record_copy(struct agent *a, const struct record *original);
-/* May its bytes leave the memory? Not what fragments made together, nor a copy of that. */
+/* May its bytes be dropped from memory, because the store has them? False for a joined bundle and
+ * its copies. */
 bool record_can_load(const struct record *r);
 void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
-void record_fit(struct agent *a, struct record *r); /* a small bundle keeps no room around it */
+/* reallocates the buffer of a small bundle without spare room */
+void record_fit(struct agent *a, struct record *r);
 void record_release(struct agent *a, struct record *r);
 void record_load_done(struct agent *a, struct record *r);
 void record_leave_storing(struct agent *a, struct record *r); /* the store has answered */
-/* The store has it, or what it is derived from. */
+/* Is it stored, or derived from stored bundles? */
 static inline bool record_stored(const struct record *r)
 {
     return r->state != STATE_STORING && r->state != STATE_NOT_STORED;
 }
-/* The store does not know it. */
+/* Is it derived, and so not in the store? */
 static inline bool record_derived(const struct record *r)
 {
     return r->role == ROLE_COPY || r->role == ROLE_WHOLE;
 }
-void record_end(struct agent *a, struct record *r,
-                enum agent_end why); /* out of all; REMOVE follows when stored */
+/* removes it from all lists and tables; a REMOVE action follows if it is stored */
+void record_end(struct agent *a, struct record *r, enum agent_end why);
 struct slice record_id(const struct record *r);
 struct slice record_mark(const struct record *r);
 void record_head(const struct record *r, struct agent_head *out);

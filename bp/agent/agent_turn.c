@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rounds of turns by bytes ("surplus round robin"): who has credit sends; a bundle that is longer
- * than the credit makes a debt, which the following rounds pay. So each step costs a constant time
- * for TURN_BYTES of bundles, and a party that floods the queue, under however many names of
- * sources, has one turn in a round like all others. Where places are few (bundles that a link has
- * in hand), who has more than its part of them waits for those that have less: small bundles would
- * take all places for few bytes, and leave the link idle. A link that has octets enough is not
- * idle: there turns by bytes are enough, and with equal places long bundles would have most of its
- * time. Without memory for a turn a bundle waits among
- * those that belong to nobody.
+ * Rounds of turns by bytes ("surplus round robin"): a party with credit sends. A bundle longer than
+ * the credit makes a debt, which the following rounds pay. So each step costs a constant time for
+ * TURN_BYTES of bundles, and a party that floods the queue, under however many names of sources,
+ * has one turn in a round like all others.
  *
- * A source that proves itself (agent_quota.c) has a turn of its own from then on, and may have
- * bundles in the turn of the unproven ones. Its own turn waits for these, so that what one source
- * brought stays in order.
+ * Where places are few (bundles that a link has in hand), a party with more than its part of them
+ * waits for parties with less: otherwise small bundles would use all places for few bytes, and
+ * leave the link idle. A link with enough octets is not idle: there turns by bytes are enough, and
+ * with equal places long bundles would have most of its time. Without memory for a turn a bundle
+ * waits among those without a party.
+ *
+ * A source that is proven (agent_quota.c) has its own turn from then on, and may have older bundles
+ * in the turn of the unproven ones. Its own turn waits for these, so that the bundles of one source
+ * stay in order.
  */
 #include "bp/agent/agent_turn.h"
 
@@ -25,7 +26,8 @@
 /* What a bundle costs beside its bytes: small ones make work, too. A node works as long for a short
  * one as for some 4 kB of a long one. */
 #define TURN_BUNDLE 4096
-#define RETURN_STEPS 1024 /* walked for the place of one that comes back; beyond: not in order */
+/* steps of a search for the position of a returned bundle; beyond: not in order */
+#define RETURN_STEPS 1024
 
 static void init_turn(struct turn *x, struct turns *of, struct turn *party, uint64_t id)
 {
@@ -78,7 +80,7 @@ static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *part
     return x;
 }
 
-/* Copies are their bundle's holder's, what fragments make that of who began it. */
+/* A copy has the accounts of its bundle, a joined bundle those of its first fragment. */
 static const struct holder *holder_of(const struct record *r)
 {
     if (r->role == ROLE_COPY)
@@ -129,7 +131,7 @@ static void free_turn(struct agent *a, struct turns *t, struct turn *x)
     free(x);
 }
 
-/* Nobody waits: debts are forgotten. */
+/* No bundle waits: debts are dropped. */
 static void free_all(struct agent *a, struct turns *t)
 {
     list_for_each_safe (l, &t->ring) {
@@ -170,10 +172,11 @@ static bool is_older(const struct turn *x, const struct list *n, const struct re
     return n != &x->ring && other->rank > 0 && other->rank < r->rank;
 }
 
-/* From the one that came back last on, since most come in order, up or down. */
+/* Searches from the latest returned bundle, because most return in order, rising or falling. */
 static void enter_ring(struct turn *x, struct record *r)
 {
-    struct list *at = x->returned == NULL ? &x->ring : &x->returned->node; /* r goes behind it */
+    /* r is inserted after it */
+    struct list *at = x->returned == NULL ? &x->ring : &x->returned->node;
     int steps = RETURN_STEPS;
     while (at != &x->ring && !is_older(x, at, r) && steps-- > 0)
         at = at->prev;
@@ -219,7 +222,7 @@ void turns_sub(struct agent *a, struct turns *t, struct record *r)
         free_all(a, t);
 }
 
-/* Of a party: how many places it may have while others wait. UINT64_MAX: any. */
+/* For a party: how many places it may have while others wait. UINT64_MAX: any. */
 static uint64_t part_of(const struct turns *t, uint64_t places, uint64_t octets)
 {
     uint64_t waiting = 0;
@@ -245,7 +248,7 @@ static bool has_older(const struct turn *x)
     return container_of(list_first(&u->ring), struct record, node)->key < x->after;
 }
 
-/* Somebody waits that has less than `part` places, and no older bundles elsewhere. */
+/* Finds the next turn with fewer than `part` places and without older bundles in another turn. */
 static struct turn *turn_of(struct agent *a, struct turns *t, struct list *ring, uint64_t part)
 {
     for (;;) {
