@@ -163,7 +163,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->resuming);
     list_init(&a->asking);
     heap_init(&a->moving);
-    kinds_init(&a->apart_kinds);
+    kinds_init(&a->unrouted_kinds);
     list_init(&a->ready);
     list_init(&a->spent);
     list_init(&a->gathering);

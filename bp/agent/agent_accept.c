@@ -137,7 +137,7 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
         /* only the limits of fragments are reached: they must not stop the neighbour's bundles */
         offer->waits = !room_found && room_waits(a, h, &holder, refusal, whole->len, last);
         if (refusal == REFUSE_QUEUE && !last)
-            bound_refused(a, &holder.way);
+            bound_refused(a, &holder.destination_link);
         const struct shortage_of of = {.head = h,
                                        .holder = &holder,
                                        .bytes = whole->len,

@@ -17,40 +17,40 @@
 
 #include "bp/agent/agent_impl.h"
 
-static struct way *find_way(const struct agent *a, const struct link_ref *ref)
+static struct route_share *find_route_share(const struct agent *a, const struct link_ref *ref)
 {
     struct agent *own = (struct agent *)(uintptr_t)a; /* for callers that may change it */
     if (ref->index == TO_ENDPOINT)
         return &own->here;
     if (ref->index == NO_ROUTE)
         return &own->no_route;
-    return link_of(a, ref) == NO_LINK ? NULL : &link_at(a, ref->index)->way;
+    return link_of(a, ref) == NO_LINK ? NULL : &link_at(a, ref->index)->share;
 }
 
-bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes)
+bool bound_full(const struct agent *a, const struct link_ref *route, uint64_t bytes)
 {
-    const struct link *l = link_of(a, way) == NO_LINK ? NULL : link_at(a, way->index);
+    const struct link *l = link_of(a, route) == NO_LINK ? NULL : link_at(a, route->index);
     if (l == NULL)
         return false;
-    const uint64_t bundles = l->queue.bundles + l->way.coming;
-    const uint64_t there = l->queue.bytes + l->way.coming_bytes;
+    const uint64_t bundles = l->queue.bundles + l->share.storing;
+    const uint64_t there = l->queue.bytes + l->share.storing_bytes;
     if (l->bundles_max > 0 && bundles >= l->bundles_max)
         return true;
     return l->bytes_max > 0 && bundles > 0 &&
            (bytes > l->bytes_max || there > l->bytes_max - bytes);
 }
 
-bool bound_lacks(const struct agent *a, const struct link_ref *way, uint64_t bytes,
+bool bound_lacks(const struct agent *a, const struct link_ref *route, uint64_t bytes,
                  struct agent_shortage *out)
 {
-    if (!bound_full(a, way, bytes))
+    if (!bound_full(a, route, bytes))
         return false;
-    const struct link *l = link_at(a, way->index);
-    const uint64_t bundles = l->queue.bundles + l->way.coming;
+    const struct link *l = link_at(a, route->index);
+    const uint64_t bundles = l->queue.bundles + l->share.storing;
     const bool count = l->bundles_max > 0 && bundles >= l->bundles_max;
     out->limit = AGENT_LIMIT_QUEUE;
     out->unit = count ? AGENT_UNIT_BUNDLES : AGENT_UNIT_BYTES;
-    out->used = count ? bundles : l->queue.bytes + l->way.coming_bytes;
+    out->used = count ? bundles : l->queue.bytes + l->share.storing_bytes;
     out->most = count ? l->bundles_max : l->bytes_max;
     return true;
 }
@@ -63,22 +63,22 @@ static bool endpoint_has_part(const struct agent *a, const struct account *backl
     const uint64_t more[2] = {1, charge}, took[2] = {backlog->took.bundles, backlog->took.bytes};
     bool has = true;
     for (size_t k = 0; k < 2; k++) {
-        const uint64_t left = a->way_share[k] - a->here.apart[k];
+        const uint64_t left = a->reserved_share[k] - a->here.reserved[k];
         const uint64_t part = took[k] > left / FIRST_PART ? took[k] : left / FIRST_PART;
-        const uint64_t all = backlog->apart[k] + left, p = a->config.endpoint_percent;
+        const uint64_t all = backlog->reserved[k] + left, p = a->config.endpoint_percent;
         const uint64_t most = all / 100 * p + all % 100 * p / 100;
-        const uint64_t wants = backlog->apart[k] + more[k];
+        const uint64_t wants = backlog->reserved[k] + more[k];
         has = has && wants <= part && wants <= most;
     }
-    return has || backlog->apart[QUOTA_BUNDLES] == 0;
+    return has || backlog->reserved[QUOTA_BUNDLES] == 0;
 }
 
 bool bound_has_room(const struct agent *a, const struct holder *h, uint64_t charge)
 {
-    const struct way *w = find_way(a, &h->way);
-    if (w == NULL || w->apart[QUOTA_BUNDLES] >= a->way_share[QUOTA_BUNDLES] ||
-        charge > a->way_share[QUOTA_BYTES] ||
-        w->apart[QUOTA_BYTES] > a->way_share[QUOTA_BYTES] - charge)
+    const struct route_share *w = find_route_share(a, &h->destination_link);
+    if (w == NULL || w->reserved[QUOTA_BUNDLES] >= a->reserved_share[QUOTA_BUNDLES] ||
+        charge > a->reserved_share[QUOTA_BYTES] ||
+        w->reserved[QUOTA_BYTES] > a->reserved_share[QUOTA_BYTES] - charge)
         return false;
     return w != &a->here || a->config.endpoint_percent >= 100 ||
            endpoint_has_part(a, h->backlog, charge);
@@ -86,57 +86,57 @@ bool bound_has_room(const struct agent *a, const struct holder *h, uint64_t char
 
 void bound_add(struct agent *a, const struct holder *h, uint64_t charge)
 {
-    struct way *w = find_way(a, &h->way);
-    a->apart[QUOTA_BUNDLES]++;
-    a->apart[QUOTA_BYTES] += charge;
-    h->backlog->apart[QUOTA_BUNDLES]++;
-    h->backlog->apart[QUOTA_BYTES] += charge;
+    struct route_share *w = find_route_share(a, &h->destination_link);
+    a->reserved[QUOTA_BUNDLES]++;
+    a->reserved[QUOTA_BYTES] += charge;
+    h->backlog->reserved[QUOTA_BUNDLES]++;
+    h->backlog->reserved[QUOTA_BYTES] += charge;
     if (w == NULL)
         return;
-    w->apart[QUOTA_BUNDLES]++;
-    w->apart[QUOTA_BYTES] += charge;
-    assert(w->apart[QUOTA_BUNDLES] <= a->apart[QUOTA_BUNDLES]);
+    w->reserved[QUOTA_BUNDLES]++;
+    w->reserved[QUOTA_BYTES] += charge;
+    assert(w->reserved[QUOTA_BUNDLES] <= a->reserved[QUOTA_BUNDLES]);
 }
 
 void bound_sub(struct agent *a, const struct holder *h, uint64_t charge)
 {
-    struct way *w = find_way(a, &h->way);
-    assert(a->apart[QUOTA_BUNDLES] > 0 && a->apart[QUOTA_BYTES] >= charge);
-    assert(h->backlog->apart[QUOTA_BUNDLES] > 0 && h->backlog->apart[QUOTA_BYTES] >= charge);
-    a->apart[QUOTA_BUNDLES]--;
-    a->apart[QUOTA_BYTES] -= charge;
-    h->backlog->apart[QUOTA_BUNDLES]--;
-    h->backlog->apart[QUOTA_BYTES] -= charge;
+    struct route_share *w = find_route_share(a, &h->destination_link);
+    assert(a->reserved[QUOTA_BUNDLES] > 0 && a->reserved[QUOTA_BYTES] >= charge);
+    assert(h->backlog->reserved[QUOTA_BUNDLES] > 0 && h->backlog->reserved[QUOTA_BYTES] >= charge);
+    a->reserved[QUOTA_BUNDLES]--;
+    a->reserved[QUOTA_BYTES] -= charge;
+    h->backlog->reserved[QUOTA_BUNDLES]--;
+    h->backlog->reserved[QUOTA_BYTES] -= charge;
     if (w == NULL)
         return;
-    assert(w->apart[QUOTA_BUNDLES] > 0 && w->apart[QUOTA_BYTES] >= charge);
-    w->apart[QUOTA_BUNDLES]--;
-    w->apart[QUOTA_BYTES] -= charge;
+    assert(w->reserved[QUOTA_BUNDLES] > 0 && w->reserved[QUOTA_BYTES] >= charge);
+    w->reserved[QUOTA_BUNDLES]--;
+    w->reserved[QUOTA_BYTES] -= charge;
 }
 
 void bound_begin(struct agent *a, const struct record *r)
 {
-    struct way *w = find_way(a, &r->holder.way);
+    struct route_share *w = find_route_share(a, &r->holder.destination_link);
     assert(r->state == STATE_STORING);
     if (w == NULL)
         return;
-    w->coming++;
-    w->coming_bytes += r->bytes;
+    w->storing++;
+    w->storing_bytes += r->bytes;
 }
 
 void bound_arrive(struct agent *a, const struct record *r)
 {
-    struct way *w = find_way(a, &r->holder.way);
+    struct route_share *w = find_route_share(a, &r->holder.destination_link);
     if (w == NULL)
         return;
-    assert(w->coming > 0 && w->coming_bytes >= r->bytes);
-    w->coming--;
-    w->coming_bytes -= r->bytes;
+    assert(w->storing > 0 && w->storing_bytes >= r->bytes);
+    w->storing--;
+    w->storing_bytes -= r->bytes;
 }
 
-void bound_refused(struct agent *a, const struct link_ref *way)
+void bound_refused(struct agent *a, const struct link_ref *route)
 {
-    struct way *w = find_way(a, way);
+    struct route_share *w = find_route_share(a, route);
     if (w != NULL)
         w->refused++;
 }
@@ -148,11 +148,11 @@ bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out)
         return false;
     *out = (struct agent_bound){.bundles_max = l->bundles_max,
                                 .bytes_max = l->bytes_max,
-                                .refused = l->way.refused,
-                                .apart_bundles = l->way.apart[QUOTA_BUNDLES],
-                                .apart_bytes = l->way.apart[QUOTA_BYTES],
-                                .share_bundles = a->way_share[QUOTA_BUNDLES],
-                                .share_bytes = a->way_share[QUOTA_BYTES]};
+                                .refused = l->share.refused,
+                                .apart_bundles = l->share.reserved[QUOTA_BUNDLES],
+                                .apart_bytes = l->share.reserved[QUOTA_BYTES],
+                                .share_bundles = a->reserved_share[QUOTA_BUNDLES],
+                                .share_bytes = a->reserved_share[QUOTA_BYTES]};
     return true;
 }
 
@@ -162,41 +162,42 @@ bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out)
 
 static void check_backlogs(const struct agent *a)
 {
-    uint64_t apart[2] = {0};
+    uint64_t reserved[2] = {0};
     for (struct hash_node *n = hash_walk(&a->backlogs, NULL); n != NULL;
          n = hash_walk(&a->backlogs, n)) {
         const struct account *x = container_of(n, struct account, by_id);
         for (size_t k = 0; k < 2; k++)
-            apart[k] += x->apart[k];
+            reserved[k] += x->reserved[k];
     }
-    assert(apart[0] == a->apart[0] && apart[1] == a->apart[1]);
+    assert(reserved[0] == a->reserved[0] && reserved[1] == a->reserved[1]);
 }
 
 void bound_check(const struct agent *a)
 {
-    uint64_t apart[2] = {0}, coming = 0, ways = 2;
+    uint64_t reserved[2] = {0}, storing = 0, shares = 2;
     assert(a != NULL);
     for (struct hash_node *n = hash_walk(&a->by_key, NULL); n != NULL;
          n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);
-        apart[QUOTA_BUNDLES] += r->holder.apart;
-        coming += r->state == STATE_STORING && find_way(a, &r->holder.way) != NULL;
+        reserved[QUOTA_BUNDLES] += r->holder.in_reserve;
+        storing +=
+            r->state == STATE_STORING && find_route_share(a, &r->holder.destination_link) != NULL;
     }
-    assert(apart[QUOTA_BUNDLES] == a->apart[QUOTA_BUNDLES]);
+    assert(reserved[QUOTA_BUNDLES] == a->reserved[QUOTA_BUNDLES]);
     check_backlogs(a);
     for (size_t k = 0; k < 2; k++)
-        apart[k] = a->here.apart[k] + a->no_route.apart[k];
-    coming -= a->here.coming + a->no_route.coming;
+        reserved[k] = a->here.reserved[k] + a->no_route.reserved[k];
+    storing -= a->here.storing + a->no_route.storing;
     for (uint32_t i = 0; i < a->links_cap; i++) {
         const struct link *l = a->links[i];
         if (l == NULL)
             continue;
-        ways++;
-        coming -= l->way.coming;
+        shares++;
+        storing -= l->share.storing;
         for (size_t k = 0; k < 2; k++)
-            apart[k] += l->way.apart[k];
+            reserved[k] += l->share.reserved[k];
     }
-    assert(coming == 0 && ways == a->ways);
+    assert(storing == 0 && shares == a->route_shares);
     for (size_t k = 0; k < 2; k++)
-        assert(apart[k] <= a->apart[k]);
+        assert(reserved[k] <= a->reserved[k]);
 }

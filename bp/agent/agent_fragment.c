@@ -473,7 +473,7 @@ void fragment_gather(struct agent *a, struct record *c, const struct agent_head 
     assert(c->role == ROLE_COPY && c->queue == NULL && c->assembly == NULL);
     c->link = TO_ENDPOINT;
     c->holder = quota_keep(&c->fan->original->holder);
-    c->holder.apart = false; /* the bundle itself is where it is */
+    c->holder.in_reserve = false; /* the bundle itself is where it is */
     fragment_entered(a, c, as);
     place_fragment(a, c, h);
 }

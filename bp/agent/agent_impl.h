@@ -60,9 +60,9 @@ struct queue {
 };
 
 /* Bundles admitted for one route: a link, the endpoints here, or waiting without a route. */
-struct way {
-    uint64_t apart[2]; /* QUOTA_BUNDLES, QUOTA_BYTES: in the part that is reserved for it */
-    uint64_t coming, coming_bytes; /* being stored */
+struct route_share {
+    uint64_t reserved[2]; /* QUOTA_BUNDLES, QUOTA_BYTES: in the part that is reserved for it */
+    uint64_t storing, storing_bytes; /* being stored */
     uint64_t refused;
 };
 
@@ -74,7 +74,7 @@ struct rule_set {
 };
 
 struct link {
-    struct way way;
+    struct route_share share;
     uint64_t bundles_max, bytes_max; /* 0: none */
     struct eid peer;
     uint64_t arriving; /* bytes */
@@ -154,8 +154,8 @@ struct account {
     uint64_t held_bundles, held_bytes;
     /* Of a backlog: its receiver when the latest bundle arrived. */
     enum receiver receiver;
-    struct pace pace;  /* of a backlog */
-    uint64_t apart[2]; /* of a backlog: bundles charged to the reserved part of its route … */
+    struct pace pace;     /* of a backlog */
+    uint64_t reserved[2]; /* of a backlog: bundles charged to the reserved part of its route … */
     /* … and departures of its endpoint in the last 10 to 20 s, at the time of the latest
      * arrival. */
     struct tally took;
@@ -213,18 +213,18 @@ struct agent {
     struct security_policy *security;     /* NULL: none */
     struct permits *permits[PERMIT_WAYS]; /* NULL: no rules */
     struct list answers, recalls, removals, ready;
-    struct list restored;     /* to be placed */
-    struct list leaving;      /* links */
-    struct list resuming;     /* queues */
-    struct hash kinds;        /* except rests */
-    struct hash targets;      /* of these */
-    struct kinds apart_kinds; /* of bundles without a route */
-    struct list asking;       /* kinds */
-    struct heap moving;       /* has a place for every kind */
-    struct list spent;        /* empty ranks of bands, to be freed */
-    bool place;               /* bundles without a route may have one now */
-    bool anew;                /* queued bundles of links may have another route now */
-    bool heads;               /* bundles at the heads of these queues may, too */
+    struct list restored;        /* to be placed */
+    struct list leaving;         /* links */
+    struct list resuming;        /* queues */
+    struct hash kinds;           /* except rests */
+    struct hash targets;         /* of these */
+    struct kinds unrouted_kinds; /* of bundles without a route */
+    struct list asking;          /* kinds */
+    struct heap moving;          /* has a place for every kind */
+    struct list spent;           /* empty ranks of bands, to be freed */
+    bool place;                  /* bundles without a route may have one now */
+    bool anew;                   /* queued bundles of links may have another route now */
+    bool heads;                  /* bundles at the heads of these queues may, too */
     struct record *polled; /* freed at the next poll, because the last action refers to its bytes */
     struct notice *notices; /* ring */
     size_t notices_at, notices_len, notices_cap;
@@ -249,11 +249,11 @@ struct agent {
     uint64_t common_used[QUOTA_KINDS];                 /* used beyond the shares */
     uint64_t peers_used[QUOTA_KINDS];                  /* used by all peers together */
     struct list sharers;                               /* accounts of peers with a share */
-    struct way here, no_route;                         /* in addition to those of links */
-    uint64_t ways;                                     /* number of all of them */
+    struct route_share here, no_route;                 /* in addition to those of links */
+    uint64_t route_shares;                             /* number of all of them */
     /* What is reserved for each; what all of them use of their reserved parts, including removed
      * links. */
-    uint64_t way_share[2], apart[2];
+    uint64_t reserved_share[2], reserved[2];
     uint64_t next_key;
     /* Value of the lifetime clock at tick 0, modulo 2^64. */
     uint64_t life_base_ms;

@@ -57,7 +57,8 @@ static bool answers_alike(const struct agent *a)
 static struct kinds *place_of(struct agent *a, const struct record *r)
 {
     assert(r->queue == NULL || r->link >= 0);
-    return r->queue == NULL ? &a->apart_kinds : &container_of(r->queue, struct link, queue)->kinds;
+    return r->queue == NULL ? &a->unrouted_kinds
+                            : &container_of(r->queue, struct link, queue)->kinds;
 }
 
 static bool ref_equal(const struct link_ref *x, const struct link_ref *y)
@@ -221,7 +222,7 @@ void kinds_ask_node(struct agent *a, const struct eid *node)
     if (t != NULL)
         list_for_each (it, &t->kinds)
             ask_kind(a, container_of(it, struct kind, beside));
-    ask_rests(a, &a->apart_kinds);
+    ask_rests(a, &a->unrouted_kinds);
     for (uint32_t i = 0; i < a->links_cap; i++)
         if (a->links[i] != NULL)
             ask_rests(a, &a->links[i]->kinds);
@@ -367,7 +368,7 @@ static uint64_t check_place(const struct kinds *w)
 
 uint64_t kinds_check(const struct agent *a)
 {
-    uint64_t n = check_place(&a->apart_kinds) + check_kinds(&a->asking);
+    uint64_t n = check_place(&a->unrouted_kinds) + check_kinds(&a->asking);
     for (uint32_t i = 0; i < a->links_cap; i++)
         n += a->links[i] == NULL ? 0 : check_place(&a->links[i]->kinds);
     list_for_each (it, &a->leaving)

@@ -76,9 +76,9 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     if (link_at(a, link) != NULL)
         return HELIO_EEXIST;
     struct link *l = calloc(1, sizeof *l);
-    a->ways++; /* for the shares */
+    a->route_shares++; /* for the shares */
     if (l == NULL || make_room(a, link) < 0 || quota_add_peer(a, quota_peer_id(peer)) < 0) {
-        a->ways--;
+        a->route_shares--;
         free(l);
         return HELIO_ENOMEM;
     }
@@ -174,8 +174,8 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     a->links[link] = NULL;
     routes_remove_link(&a->routes, link);
     a->place = ask_changed(a, link) || a->place;
-    assert(a->ways > 2);
-    a->ways--;
+    assert(a->route_shares > 2);
+    a->route_shares--;
     quota_sub_peer(a, quota_peer_id(&l->peer));
     forget_link(a, link);
     list_sub(&l->queue.node);

@@ -337,7 +337,7 @@ void agent_place_touched(struct agent *a)
             place_link_again(a, a->links[i]);
     }
     if (ops->touches(a->router.state, ROUTER_NO_LINK))
-        kinds_ask(a, &a->apart_kinds);
+        kinds_ask(a, &a->unrouted_kinds);
     agent_place_slice(a);
 }
 
@@ -466,7 +466,7 @@ void agent_place_slice(struct agent *a)
 void agent_place_all(struct agent *a)
 {
     a->place = false;
-    kinds_ask(a, &a->apart_kinds);
+    kinds_ask(a, &a->unrouted_kinds);
     agent_place_slice(a);
 }
 

@@ -2,16 +2,14 @@
 /*
  * Limits of what peers, users and sources may use of the node. There is an account for each peer
  * (the neighbour that sent a bundle, or this node for its applications), for each user of
- * applications, and for each source.
+ * applications, and for each source. A part of every limit is reserved, in equal shares for this
+ * node and each configured peer; the rest is first come, first served. So a peer that fills the
+ * rest leaves the others their shares. A hash of a peer's name, the same in each run, identifies
+ * it: the stored head has it.
  *
- * A part of every limit is reserved, in equal shares for this node and each configured peer; the
- * rest is first come, first served. So a peer that fills the rest leaves the others their shares.
- * Peers are identified by a hash of their name, the same in each run of the node: the stored head
- * has it.
- *
- * Within a peer's part no user and no source takes all: each may have source_percent of what the
- * others of the peer leave. So a new source always finds room, however full the node is, without a
- * list of active sources.
+ * Within a peer's part each user and each source may have source_percent of what the others of the
+ * peer leave. So a new source always finds room, however full the node is, without a list of active
+ * sources.
  *
  * The name of a source may be forged. So a source is charged to the neighbour that sent it. It has
  * its own account only when it is proven: one of its bundles was forwarded or delivered while the
@@ -21,9 +19,8 @@
  * A backlog has one peer's bundles for one endpoint here, for all endpoints without a receiver, or
  * for one link. By the same rule, an endpoint may have only endpoint_percent of what a source may
  * have. So a slow or absent receiver leaves room to other receivers, also for bundles of the same
- * source or of sources that share its account. All endpoints without a receiver count as one,
- * because only expiry ends those bundles. A stream stops only for a backlog that moves
- * (leaves_soon).
+ * source. All endpoints without a receiver count as one, because only expiry ends those bundles. A
+ * stream stops only for a backlog that moves (leaves_soon).
  *
  * What can go wrong: memory for an account. A changed configuration may leave more in use than a
  * share permits: then nothing more is admitted until it is less.
@@ -43,14 +40,14 @@ uint64_t quota_peer_id(const struct eid *peer)
 
 /* The id of a backlog: of one endpoint, of all without a receiver, or of one route. */
 static uint64_t backlog_id(const struct agent *a, const struct agent_head *h,
-                           enum receiver receiver, struct link_ref way, uint64_t peer)
+                           enum receiver receiver, struct link_ref route, uint64_t peer)
 {
     const uint64_t seed = a->config.seed;
     if (receiver == RECEIVER_NONE)
         return hash_mix(seed + 2, peer, 0);
     if (receiver == RECEIVER_READY)
         return hash_mix(seed + 3, eid_hash(seed, &h->destination), peer);
-    return hash_mix(seed + 4, (uint64_t)(uint32_t)way.index << 32 | way.life, peer);
+    return hash_mix(seed + 4, (uint64_t)(uint32_t)route.index << 32 | route.life, peer);
 }
 
 static uint64_t percent(uint64_t limit, uint64_t of)
@@ -75,16 +72,17 @@ static uint64_t above(const struct agent *a, const struct account *x, size_t kin
  * their sum is enough. */
 void quota_share_out(struct agent *a)
 {
-    assert(a->parties > 0 && a->ways > 0);
+    assert(a->parties > 0 && a->route_shares > 0);
     const struct agent_config *c = &a->config;
     const uint64_t held[2] = {[QUOTA_BUNDLES] = c->held_bundles, [QUOTA_BYTES] = c->held_bytes};
     for (size_t k = 0; k < 2; k++)
-        a->way_share[k] = percent(held[k], c->queue_percent) / a->ways;
-    const uint64_t limits[QUOTA_KINDS] = {[QUOTA_BUNDLES] = held[0] - a->way_share[0] * a->ways,
-                                          [QUOTA_BYTES] = held[1] - a->way_share[1] * a->ways,
-                                          [QUOTA_ASSEMBLIES] = c->assemblies_max,
-                                          [QUOTA_FRAGMENTS] = c->fragments_all_max,
-                                          [QUOTA_ARRIVING] = record_memory_max(a)};
+        a->reserved_share[k] = percent(held[k], c->queue_percent) / a->route_shares;
+    const uint64_t limits[QUOTA_KINDS] = {
+        [QUOTA_BUNDLES] = held[0] - a->reserved_share[0] * a->route_shares,
+        [QUOTA_BYTES] = held[1] - a->reserved_share[1] * a->route_shares,
+        [QUOTA_ASSEMBLIES] = c->assemblies_max,
+        [QUOTA_FRAGMENTS] = c->fragments_all_max,
+        [QUOTA_ARRIVING] = record_memory_max(a)};
     for (size_t k = 0; k < QUOTA_KINDS; k++) {
         a->limits[k] = limits[k];
         a->shares[k] = percent(limits[k], c->reserve_percent) / a->parties;
@@ -102,7 +100,7 @@ int quota_init(struct agent *a)
     const size_t len = sizeof tables / sizeof *tables;
     size_t done = 0;
     list_init(&a->sharers);
-    a->ways = 2; /* endpoints here, and bundles without a route */
+    a->route_shares = 2; /* endpoints here, and bundles without a route */
     while (done < len && hash_init(tables[done], a->config.seed) == 0)
         done++;
     if (done == len && quota_add_peer(a, QUOTA_OWN) == 0)
@@ -148,15 +146,15 @@ void quota_sub_peer(struct agent *a, uint64_t id)
 }
 
 int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiver,
-               struct link_ref way, struct holder *out)
+               struct link_ref route, struct holder *out)
 {
     const uint64_t peer = h->from_link ? h->peer : QUOTA_OWN;
-    *out = (struct holder){.way = way, .peer = account_pin(&a->peers, peer)};
+    *out = (struct holder){.destination_link = route, .peer = account_pin(&a->peers, peer)};
     bool made = out->peer != NULL;
     if (made && !h->from_link && h->user != 0)
         made = (out->user = account_pin(&a->users, hash_mix(a->config.seed, h->user, 2))) != NULL;
     if (made) {
-        out->backlog = account_pin(&a->backlogs, backlog_id(a, h, receiver, way, peer));
+        out->backlog = account_pin(&a->backlogs, backlog_id(a, h, receiver, route, peer));
         made = out->backlog != NULL;
     }
     if (made)
@@ -273,7 +271,8 @@ void quota_left(struct agent *a, const struct record *r, const struct holder *h)
     /* It may have a receiver by now; then this shows its pace. */
     struct agent_head head;
     record_head(r, &head);
-    const uint64_t id = backlog_id(a, &head, RECEIVER_READY, h->way, h->peer->by_id.hash);
+    const uint64_t id =
+        backlog_id(a, &head, RECEIVER_READY, h->destination_link, h->peer->by_id.hash);
     struct account *own = account_find(&a->backlogs, id);
     if (own != NULL)
         pace_count(&own->pace, a->now.now, r->bytes);
@@ -440,8 +439,9 @@ bool quota_lacks(const struct agent *a, const struct holder *h, enum quota_kind 
  * its receiver begins or ceases to take bundles. */
 static uint64_t place_id(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
-    return of->backlog->receiver != RECEIVER_ELSEWHERE ? eid_hash(a->config.seed, &h->destination)
-                                                       : (uint64_t)(uint32_t)of->way.index + 1;
+    return of->backlog->receiver != RECEIVER_ELSEWHERE
+               ? eid_hash(a->config.seed, &h->destination)
+               : (uint64_t)(uint32_t)of->destination_link.index + 1;
 }
 
 #define MIXED_TIME (600 * TICK_S)
@@ -563,10 +563,10 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
             common[k] += above(a, x, k, x->used[k]);
         }
     }
-    assert(used[QUOTA_BUNDLES] == a->counters.bundles - a->apart[QUOTA_BUNDLES]);
+    assert(used[QUOTA_BUNDLES] == a->counters.bundles - a->reserved[QUOTA_BUNDLES]);
     assert(used[QUOTA_BYTES] == a->counters.bytes +
                                     (a->config.memory_only ? a->counters.record_bytes : 0) -
-                                    a->apart[QUOTA_BYTES]);
+                                    a->reserved[QUOTA_BYTES]);
     assert(used[QUOTA_ASSEMBLIES] == a->assemblies.len);
     assert(used[QUOTA_FRAGMENTS] == a->counters.fragments);
     assert(used[QUOTA_ARRIVING] == (peers ? a->counters.arriving_bytes : 0));
@@ -585,7 +585,7 @@ static void check_backlogs(const struct agent *a)
         for (size_t k = 0; k < QUOTA_KINDS; k++)
             used[k] += x->used[k];
     }
-    assert(used[QUOTA_BUNDLES] <= a->counters.bundles - a->apart[QUOTA_BUNDLES]);
+    assert(used[QUOTA_BUNDLES] <= a->counters.bundles - a->reserved[QUOTA_BUNDLES]);
     assert(used[QUOTA_ASSEMBLIES] <= a->assemblies.len);
     assert(used[QUOTA_FRAGMENTS] <= a->counters.fragments && used[QUOTA_ARRIVING] == 0);
 }

@@ -81,7 +81,7 @@ void quota_sub_peer(struct agent *a, uint64_t id); /* once for each quota_add_pe
 /* Finds the accounts and the backlog of a bundle; close them later. destination_link: as in struct
  * holder. Returns 0 or HELIO_ENOMEM. */
 int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiver,
-               struct link_ref way, struct holder *out);
+               struct link_ref route, struct holder *out);
 struct holder quota_keep(const struct holder *h); /* one more reference, to be closed as well */
 void quota_close(struct agent *a, const struct holder *h);
 void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
@@ -119,15 +119,15 @@ void quota_check(const struct agent *a);
 /* agent_bound.c: limits of bundles for one route. full: the link's own limit is reached. has_room:
  * in the reserved part of the route. add, sub: the bundle is charged to that part. lacks: full,
  * with details. begin, arrive: the bundle is being stored; it no longer is. */
-bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes);
+bool bound_full(const struct agent *a, const struct link_ref *route, uint64_t bytes);
 bool bound_has_room(const struct agent *a, const struct holder *h, uint64_t charge);
 void bound_add(struct agent *a, const struct holder *h, uint64_t charge);
 void bound_sub(struct agent *a, const struct holder *h, uint64_t charge);
 void bound_begin(struct agent *a, const struct record *r);
 void bound_arrive(struct agent *a, const struct record *r);
-bool bound_lacks(const struct agent *a, const struct link_ref *way, uint64_t bytes,
+bool bound_lacks(const struct agent *a, const struct link_ref *route, uint64_t bytes,
                  struct agent_shortage *out);
-void bound_refused(struct agent *a, const struct link_ref *way);
+void bound_refused(struct agent *a, const struct link_ref *route);
 void bound_check(const struct agent *a);
 
 #endif

@@ -125,7 +125,7 @@ static uint64_t kinds_cost(const struct agent *a)
  * being stored, too. The node's own name is always there. */
 static uint64_t endpoints_cost(const struct agent *a)
 {
-    const uint64_t others = a->endpoints.len - (a->admin != NULL) + a->here.coming;
+    const uint64_t others = a->endpoints.len - (a->admin != NULL) + a->here.storing;
     return others * (sizeof(struct endpoint) + RECORD_SLACK);
 }
 
@@ -180,8 +180,8 @@ bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *
                      record_memory_max(a));
     if (storing_full(a, cost))
         return lacks(out, AGENT_LIMIT_STORING, AGENT_UNIT_BYTES, n->storing_bytes, c->memory_bytes);
-    const uint64_t bundles = n->bundles - a->apart[QUOTA_BUNDLES];
-    const uint64_t all = n->bytes - a->apart[QUOTA_BYTES];
+    const uint64_t bundles = n->bundles - a->reserved[QUOTA_BUNDLES];
+    const uint64_t all = n->bytes - a->reserved[QUOTA_BYTES];
     out->beside = true;
     if (bundles >= a->limits[QUOTA_BUNDLES])
         return lacks(out, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, bundles, a->limits[QUOTA_BUNDLES]);
@@ -195,10 +195,10 @@ static enum agent_refusal room_in_common(const struct agent *a, const struct hol
                                          uint64_t bytes)
 {
     const struct agent_counters *n = &a->counters;
-    if (n->bundles - a->apart[QUOTA_BUNDLES] >= a->limits[QUOTA_BUNDLES])
+    if (n->bundles - a->reserved[QUOTA_BUNDLES] >= a->limits[QUOTA_BUNDLES])
         return REFUSE_FULL;
     if (!a->config.memory_only &&
-        exceeds(n->bytes - a->apart[QUOTA_BYTES], bytes, a->limits[QUOTA_BYTES]))
+        exceeds(n->bytes - a->reserved[QUOTA_BYTES], bytes, a->limits[QUOTA_BYTES]))
         return REFUSE_FULL;
     if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
         !quota_has_room(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes)))
@@ -221,7 +221,7 @@ bool record_backlog_full(const struct agent *a, const struct holder *holder, uin
  * is free. Not so a bundle for an endpoint without a receiver. */
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
 {
-    holder->apart = false;
+    holder->in_reserve = false;
     const struct agent_config *c = &a->config;
     const struct agent_counters *n = &a->counters;
     const uint64_t cost = expect_cost(bytes);
@@ -231,7 +231,7 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
         return REFUSE_FULL;
     if (storing_full(a, cost))
         return REFUSE_FULL;
-    if (bound_full(a, &holder->way, bytes))
+    if (bound_full(a, &holder->destination_link, bytes))
         return REFUSE_QUEUE;
     const enum agent_refusal common =
         record_backlog_full(a, holder, bytes) ? REFUSE_QUOTA : room_in_common(a, holder, bytes);
@@ -239,9 +239,9 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
         return REFUSE_NONE;
     if (holder->backlog->receiver == RECEIVER_NONE && c->endpoint_percent < 100)
         return common;
-    holder->apart = bound_has_room(a, holder, record_expect_charge(a, bytes)) &&
-                    record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
-    return holder->apart ? REFUSE_NONE : common;
+    holder->in_reserve = bound_has_room(a, holder, record_expect_charge(a, bytes)) &&
+                         record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
+    return holder->in_reserve ? REFUSE_NONE : common;
 }
 
 static struct record *make_record(struct agent *a, const struct agent_head *h, uint64_t key,
@@ -299,7 +299,7 @@ void record_count(struct agent *a, const struct record *r)
     a->counters.bundles++;
     a->counters.bytes += r->bytes;
     a->counters.record_bytes += own_cost(r);
-    if (r->holder.apart) {
+    if (r->holder.in_reserve) {
         bound_add(a, &r->holder, charge_quota(a, r));
     } else {
         quota_add(a, &r->holder, QUOTA_BUNDLES, 1);
@@ -316,7 +316,7 @@ void record_uncount(struct agent *a, const struct record *r)
     a->counters.bytes -= r->bytes;
     a->counters.record_bytes -= own_cost(r);
     uncount_held(r);
-    if (r->holder.apart) {
+    if (r->holder.in_reserve) {
         bound_sub(a, &r->holder, charge_quota(a, r));
         return;
     }

@@ -22,9 +22,9 @@ struct holder {
     struct account *backlog; /* of its destination endpoint or link */
     /* The route when it was admitted: a link, TO_ENDPOINT or NO_ROUTE; NO_LINK: none of these any
      * more. */
-    struct link_ref way;
+    struct link_ref destination_link;
     /* it is charged to the reserved part of that route (agent_bound.c), not to the accounts */
-    bool apart;
+    bool in_reserve;
 };
 
 /* A bundle, a copy of one, or a bundle joined from fragments (enum record_role). */

@@ -24,8 +24,8 @@ static void find_limit(const struct agent *a, const struct shortage_of *of,
     struct agent_shortage common = *out;
     const bool lacks = record_lacks(a, of->bytes, &common);
     const bool earlier = lacks && !common.beside;
-    if (!earlier &&
-        (bound_lacks(a, &of->holder->way, of->bytes, out) || find_share(a, of, true, out)))
+    if (!earlier && (bound_lacks(a, &of->holder->destination_link, of->bytes, out) ||
+                     find_share(a, of, true, out)))
         return;
     if (lacks)
         *out = common;
@@ -83,7 +83,7 @@ void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_ref
     if (refusal != REFUSE_FULL && refusal != REFUSE_QUOTA && refusal != REFUSE_QUEUE)
         return;
     *s = (struct agent_shortage){.bytes = of->bytes, .from = of->from};
-    s->way = link_of(a, &of->holder->way);
+    s->way = link_of(a, &of->holder->destination_link);
     s->id = of->head->id;
     s->destination = of->head->destination;
     if (of->fragment)
