@@ -99,8 +99,8 @@ struct agent_config {
 
 int agent_new(struct agent **out, const struct agent_config *config);
 void agent_free(struct agent *a);
-/* The store's medium has room for so many bundle bytes, with those that are here: the lower one of
- * it and config.held_bytes is the limit now, and shares are parts of it. Not with memory_only. */
+/* Sets the bundle bytes for which the store's medium has room, including the held ones. The lower
+ * of it and config.held_bytes is the limit, and the base of all shares. Not with memory_only. */
 void agent_fits(struct agent *a, uint64_t held_bytes);
 
 /* Time of a push: `now` is the engine's clock, `dtn_ms` the DTN time (§4.2.6) at that moment. */

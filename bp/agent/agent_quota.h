@@ -73,7 +73,7 @@ void quota_prove(struct agent *a, const struct record *r);
 /* agent_quota.c */
 int quota_init(struct agent *a); /* 0 or HELIO_ENOMEM */
 void quota_fini(struct agent *a);
-/* Shares and what is used beyond them, after a peer was added or removed, or a limit changed. */
+/* Recomputes the shares, after a peer was added or removed, or a limit changed. */
 void quota_share_out(struct agent *a);
 uint64_t quota_peer_id(const struct eid *peer);    /* the same in every run of the node */
 int quota_add_peer(struct agent *a, uint64_t id);  /* the peer has a share from now on */

@@ -93,9 +93,9 @@ struct store_ops {
     uint64_t (*damaged)(struct store *s);  /* bundles that were set aside */
     int (*flush)(struct store *s);         /* STORE_ASYNC: to the medium now; else nothing */
     uint64_t (*bytes)(struct store *s);    /* bundle bytes held */
-    /* Outside a transaction: so many bundle bytes, held ones included, find room on the medium as
-     * it is now, about; UINT64_MAX: not known. limit_bytes counts beside it. NULL: there is no
-     * medium. */
+    /* Outside a transaction: an estimate of the bundle bytes for which the medium has room now,
+     * including the held ones; UINT64_MAX: unknown. limit_bytes is a separate limit. NULL: there is
+     * no medium. */
     uint64_t (*fits)(struct store *s);
 };
 
