@@ -15,7 +15,7 @@ commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["st
             "helio-bundle": ["lint", "show", "make", "sign", "verify", "encrypt", "decrypt", "explain"], "helio-store": ["check", "list", "export", "repair"],
             "helio-frames": ["gen", "info", "convert", "fop", "farm"], "helio-plan": ["check", "convert", "show", "route", "import"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "stream", "status", "check"],
-            "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [],
+            "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [], "helio-sync": ["send", "receive"],
             "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge", "sim"], "helio-csts": ["provider", "monitor", "forward"]}
 
 
@@ -100,7 +100,8 @@ MISTAKES = (
     ("helio-lab", GONE, "up"), ("helio-lab", "wrong", "check"), ("helio-lab", GONE, "down"), ("helio-lab", GONE, "logs"),
     ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"), ("helio-csts", "provider", GONE), ("helio-csts", "provider", "wrong"),
     ("helio-perf", "client", "--socket", GONE), ("helio-ping", "--socket", GONE, "nobody"),
-    ("helio-send", "--socket", GONE, "ipn:2.1", GONE), ("helio-recv", "--socket", GONE, "-o", GONE))
+    ("helio-send", "--socket", GONE, "ipn:2.1", GONE), ("helio-recv", "--socket", GONE, "-o", GONE),
+    ("helio-sync", "send", "--socket", GONE, GONE, "ipn:2.1"), ("helio-sync", "receive", "--socket", GONE, "--from", "ipn:1.*", GONE))
 FAILURES = (
     ("helioctl", "--socket", GONE, "status"), ("helio-perf", "server", "--socket", GONE), ("helio-ping", "--socket", GONE, "-c", "1", "ipn:2.128"),
     ("helio-analyze", "text"), ("helio-bundle", "lint", "text"), ("helio-bundle", "show", "text"), ("helio-frames", "info", "text"),

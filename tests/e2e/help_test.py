@@ -17,7 +17,7 @@ SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("rel
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint", "sign", "verify", "encrypt", "decrypt", "explain"),
                "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert", "fop", "farm"),
                "helio-sle": ("provider", "user", "bench", "bridge", "sim", "modem", "control"), "helio-csts": ("provider", "monitor", "forward"), "helio-store": ("check", "list", "export", "repair"),
-               "helio-ltp": ("send", "receive"), "helio-lab": ("passes",)}
+               "helio-ltp": ("send", "receive"), "helio-sync": ("send", "receive"), "helio-lab": ("passes",)}
 LEFT_OUT = ("helio-emu bridge --a", "--background")  # interfaces of this machine; what would go on
 NOT_TAKEN = re.compile(r"Try [`']|unrecognized|invalid choice|command not found|are required|unexpected|what is this|syntax error|usage:|--help", re.I)
 

@@ -15,10 +15,10 @@
 #define FOLDER (O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
 
 /* The descriptor, or HELIO_E*. */
-static int open_folder(int at, const char *part)
+static int open_folder(int at, const char *part, bool make)
 {
     int fd = openat(at, part, FOLDER);
-    if (fd < 0 && errno == ENOENT && (mkdirat(at, part, 0777) == 0 || errno == EEXIST))
+    if (fd < 0 && make && errno == ENOENT && (mkdirat(at, part, 0777) == 0 || errno == EEXIST))
         fd = openat(at, part, FOLDER);
     if (fd >= 0)
         return fd;
@@ -27,8 +27,7 @@ static int open_folder(int at, const char *part)
     return in_the_way ? HELIO_EINVAL : helio_from_errno(errno);
 }
 
-/* The folder that the last part of a name belongs to, and that part. */
-static int open_parent(int dir, const char *name, const char **last)
+int files_place_parent(int dir, const char *name, bool make, const char **last)
 {
     int fd = openat(dir, ".", FOLDER);
     if (fd < 0)
@@ -42,7 +41,7 @@ static int open_parent(int dir, const char *name, const char **last)
         }
         memcpy(part, name, len);
         part[len] = '\0';
-        int next = open_folder(fd, part);
+        int next = open_folder(fd, part, make);
         close(fd);
         if (next < 0)
             return next;
@@ -75,7 +74,7 @@ int files_place_link(int state, const char *from, int dir, const char *name, boo
                      char out[FILES_NAME_MAX + 16])
 {
     const char *last = name;
-    int parent = open_parent(dir, name, &last);
+    int parent = files_place_parent(dir, name, true, &last);
     if (parent < 0)
         return parent;
     int number = link_file(state, from, parent, last);

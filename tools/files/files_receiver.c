@@ -189,8 +189,7 @@ static int take_ask(struct files_receiver *r, const struct arrival *a, struct fi
     return 0;
 }
 
-/* The node of an endpoint: a sender that begins again may have another service there. */
-static void name_node(const char *source, char out[FILES_SOURCE_MAX])
+void files_name_node(const char *source, char out[FILES_SOURCE_MAX])
 {
     const char *end =
         strncmp(source, "dtn://", 6) == 0 ? strchr(source + 6, '/') : strrchr(source, '.');
@@ -226,7 +225,7 @@ int files_receiver_take(struct files_receiver *r, const char *source, const char
     r->counts.foreign += v == FILES_FOREIGN || (v == FILES_OK && a.head.kind == FILES_RECEIPT);
     if (v != FILES_OK || a.head.kind == FILES_RECEIPT)
         return 0;
-    name_node(source, node);
+    files_name_node(source, node);
     a.from = (struct files_from){node, strlen(neighbour) < FILES_SOURCE_MAX ? neighbour : ""};
     return take_sound(r, &a, body, now, out);
 }

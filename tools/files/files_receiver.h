@@ -48,4 +48,7 @@ void files_receiver_fini(struct files_receiver *r);
 int files_receiver_take(struct files_receiver *r, const char *source, const char *neighbour,
                         struct slice payload, tick now, struct files_outcome *out);
 
+/* The node of an endpoint: a sender that begins again may have another service there. */
+void files_name_node(const char *source, char out[FILES_SOURCE_MAX]);
+
 #endif

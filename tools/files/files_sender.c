@@ -178,7 +178,7 @@ static void await_receipt(struct files_sender *s, struct files_job *j, tick now)
 /* SHA-256 and id of the file. */
 static int make_sums(const struct files_sender *s, struct files_job *j)
 {
-    int rc = files_digest_file(s->fd, size_of(j), j->sha);
+    int rc = j->summed ? 0 : files_digest_file(s->fd, size_of(j), j->sha);
     const struct files_head h = head_of(s, j, FILES_PIECE);
     return rc == 0 && !files_id_make(&h, j->id) ? HELIO_ENOMEM : rc;
 }
@@ -186,8 +186,14 @@ static int make_sums(const struct files_sender *s, struct files_job *j)
 /* Its turn has come. False: it has failed. */
 static bool begin_job(struct files_sender *s, struct files_job *j, tick now)
 {
-    if (!open_file(s, j, &j->was))
+    struct stat st;
+    if (!open_file(s, j, &st))
         return false;
+    if (j->summed && !is_same(&st, &j->was)) {
+        fail_job(s, j, "it changed before it was sent");
+        return false;
+    }
+    j->was = st;
     int rc = make_sums(s, j);
     if (rc != 0) {
         fail_job(s, j,

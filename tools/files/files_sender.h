@@ -41,6 +41,7 @@ struct files_job {
     char name[FILES_NAME_MAX + 1];
     enum files_phase phase;
     bool resume;     /* it asks first */
+    bool summed;     /* `was` and `sha` are known from before: it is not read for them */
     struct stat was; /* the file, when it was read first */
     uint8_t id[FILES_ID], sha[FILES_SHA];
     struct ranges todo;    /* to be given to the node */

@@ -70,6 +70,8 @@ static int walk_entry(struct files_walk *w, const struct place *at, const char *
 static int walk_folder(struct files_walk *w, const struct place *at)
 {
     struct dirent **entries;
+    if (w->folder != NULL)
+        w->folder(w->context, at->path);
     int n = scandir(at->path, &entries, NULL, alphasort);
     if (n < 0)
         return helio_from_errno(errno);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of a copy, below its folder. No symbolic link is followed. What this synchronisation did
+ * not put there, or what has changed since, is never overwritten and never removed. Calls return 0,
+ * HELIO_EINVAL (something is in the way), HELIO_EFORMAT (it is not that content), or what the
+ * system says.
+ */
+#ifndef TOOLS_SYNC_PLACE_H
+#define TOOLS_SYNC_PLACE_H
+
+#include "tools/sync/sync_table.h"
+
+#define SYNC_NEW "new" /* of the state folder: a file on its way to its place */
+
+/* Makes SYNC_NEW of bytes. */
+int sync_place_write(int state, struct slice content);
+/* Makes SYNC_NEW of what lies under a name, if that is still what was placed, and its SHA-256 is
+ * right: else HELIO_EFORMAT. */
+int sync_place_copy(int dir, const char *name, const struct sync_placed *placed, int state);
+
+/* Moves file `from` of `state` to a name, with the time and mode of its entry. Of what is there
+ * only `placed` is overwritten; another file becomes name.1, name.2, …: *aside. `placed` is the new
+ * file then. */
+int sync_place_put(int state, const char *from, int dir, const struct sync_entry *e,
+                   struct sync_placed *placed, bool *aside);
+/* The file under the name has the size and the SHA-256 of the entry: it takes over time and mode,
+ * and `placed` is this file. HELIO_EFORMAT: it has not, or there is none. */
+int sync_place_adopt(int dir, const struct sync_entry *e, struct sync_placed *placed);
+/* Removes what was placed, and the folders of its name that are empty then. HELIO_EFORMAT: it has
+ * changed, and stays. */
+int sync_place_remove(int dir, const char *name, const struct sync_placed *placed);
+/* Is it there, and as it was placed? */
+bool sync_place_has(int dir, const char *name, const struct sync_placed *placed);
+
+/* Of an open file, from its begin. 0, or HELIO_EFORMAT: it is another. */
+int sync_place_verify(int fd, uint64_t size, const uint8_t sha[FILES_SHA]);
+
+#endif

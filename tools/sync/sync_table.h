@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names that one end of a synchronisation knows, in memory and in a file beside them: what was
+ * announced of each, and what lies in the folder. A process may end at any moment: the file is
+ * appended to, each record has a CRC-32C, and the last record of a name counts.
+ */
+#ifndef TOOLS_SYNC_TABLE_H
+#define TOOLS_SYNC_TABLE_H
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/tick.h"
+#include "tools/files/files_shelf.h"
+#include "tools/sync/sync_wire.h"
+
+#define SYNC_FOLDER ".helio-sync"
+
+/* A file of the folder, as it was when its content was read or written. */
+struct sync_placed {
+    bool there;
+    uint64_t ino, size, mtime;
+    uint8_t sha[FILES_SHA];
+};
+
+struct sync_entry {
+    struct hash_node by_name, by_version, by_sha; /* by_sha: while placed.there */
+    uint64_t version;                             /* 0: nothing was announced of it */
+    uint64_t size, mtime;
+    enum sync_type type;
+    enum sync_state state; /* APPLIED: both ends have it */
+    uint32_t reason;
+    bool executable;
+    uint8_t sha[FILES_SHA];
+    struct sync_placed placed;
+    char *source;            /* the copy's: the node that it is from; else "" */
+    struct sync_pending *to; /* the source's: what is under way (sync_source.h); NULL: nothing */
+    uint64_t look;           /* the source's last look that found it */
+    char name[];
+};
+
+struct sync_table {
+    struct hash names, versions, shas;
+    uint64_t records;  /* in the file */
+    uint64_t bytes;    /* placed, all together */
+    uint64_t newest;   /* the highest version */
+    int dir, lock, fd; /* the state folder; who holds it; the file; -1: not open */
+};
+
+/* Makes and locks the folder `part` in SYNC_FOLDER in `folder`, and reads what is in it. 0,
+ * HELIO_EEXIST (another process has it), or what the system says; sync_table_close in any case. */
+int sync_table_open(struct sync_table *t, int folder, const char *part, uint64_t seed);
+void sync_table_close(struct sync_table *t);
+
+struct sync_entry *sync_table_find(const struct sync_table *t, const char *name);
+struct sync_entry *sync_table_version(const struct sync_table *t, uint64_t version,
+                                      const char *source);
+/* One whose placed file has this SHA-256, other than `but`, from this one on (NULL: the first). */
+struct sync_entry *sync_table_sha(const struct sync_table *t, const uint8_t sha[FILES_SHA],
+                                  const struct sync_entry *but, const struct sync_entry *after);
+
+/* All entries, in no order: begins with NULL. The one before may be forgotten once the next one is
+ * known; none may be added meanwhile. */
+struct sync_entry *sync_table_next(const struct sync_table *t, const struct sync_entry *e);
+
+/* A new entry without a version. NULL: no memory. */
+struct sync_entry *sync_table_add(struct sync_table *t, const char *name);
+/* 0 or HELIO_ENOMEM. */
+int sync_table_set_source(struct sync_entry *e, const char *source);
+void sync_table_set_version(struct sync_table *t, struct sync_entry *e, uint64_t version);
+void sync_table_set_placed(struct sync_table *t, struct sync_entry *e,
+                           const struct sync_placed *placed);
+/* Is this file what was placed? */
+struct stat;
+bool sync_placed_is(const struct sync_placed *p, const struct stat *st);
+struct sync_placed sync_placed_of(const struct stat *st, const uint8_t sha[FILES_SHA]);
+
+/* Appends it to the file; of one that is to be forgotten, that. 0 or HELIO_E*. What was forgotten
+ * has nothing under way. */
+int sync_table_save(struct sync_table *t, const struct sync_entry *e);
+int sync_table_forget(struct sync_table *t, struct sync_entry *e);
+/* What was appended is on the medium. 0 or HELIO_E*. */
+int sync_table_sync(struct sync_table *t);
+
+/* Its own invariants, asserted. */
+void sync_table_check(const struct sync_table *t);
+
+#endif
