@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has a link's name. Without TLS a Node ID is only said, and more than one peer may say the
- * same one. What speaks for a session is, from the least: it says the name; it comes from the host
- * that had the name before; it is at the link's `remote`; a verified certificate names it. The
- * link's bundles go by the newest session with the best claim. A session that only says the name,
- * while another host has it, receives as any other, but no bundle goes by it until the others have
- * been gone for TCPCL_CLAIM_GRACE.
+ * Which session may use a link's name. Without TLS a Node ID is only stated, and several peers may
+ * state the same one. Evidence for a session, from weakest to strongest: it states the name; its
+ * host had the name before; it is at the link's `remote`; a verified certificate has the name.
  *
- * The session that has the name may be dead without anybody knowing, and the other one the same
- * peer at a new address: so it is probed. A KEEPALIVE goes out, and when the peer's system has not
- * acknowledged it after TCPCL_PROBE, the session ends.
+ * The link's bundles are sent over the newest session with the strongest evidence. A session that
+ * only states the name while another host has it receives bundles as usual, but no bundle is sent
+ * to it until the others have been gone for TCPCL_CLAIM_GRACE. The session that has the name may be
+ * dead without detection, and the other one may be the same peer at a new address. So it is probed:
+ * a KEEPALIVE is sent, and if the peer's system has not acknowledged it after TCPCL_PROBE, the
+ * session ends.
  */
 #include <assert.h>
 #include <string.h>
@@ -23,8 +23,8 @@ static tick time_of(const struct tcpcl_link *l)
     return world_now(l->env.world);
 }
 
-/* Streams without an address (UNIX sockets, whose files' permissions say who may connect) are all
- * of one host. */
+/* Streams without an address (UNIX sockets, whose file permissions limit access) all belong to one
+ * host. */
 bool tcpcl_find_host(struct tcpcl_conn *c)
 {
     struct address at;
@@ -84,7 +84,7 @@ static struct tcpcl_conn *find_best(const struct tcpcl_link *l)
     return best;
 }
 
-/* Of those that only say the name: the newest of the host that came first. */
+/* Of sessions that only state the name: the newest of the first host. */
 static struct tcpcl_conn *find_first(const struct tcpcl_link *l)
 {
     struct tcpcl_conn *oldest = NULL;
@@ -234,7 +234,7 @@ void tcpcl_claim_up(struct tcpcl_conn *c)
         take_host(l, c);
 }
 
-/* ---- places ---- */
+/* ---- number of sessions ---- */
 
 static bool is_ending(const struct tcpcl_conn *c)
 {
@@ -242,8 +242,8 @@ static bool is_ending(const struct tcpcl_conn *c)
     return tcpcl_state(c->session) >= TCPCL_IN_ENDING;
 }
 
-/* Places that others than `fresh` have. Sessions that end count as well, except those that are over
- * at the end of this round. */
+/* Number of sessions other than `fresh`. Ending sessions count as well, except those that end in
+ * this round. */
 static size_t count_places(const struct tcpcl_link *l, const struct tcpcl_conn *fresh,
                            bool with_ending)
 {
@@ -273,9 +273,9 @@ static struct tcpcl_conn *find_weaker(const struct tcpcl_link *l, const struct t
     return least;
 }
 
-/* When all places are taken, a session with a lesser claim ends for the new one. It has the time
- * `ending` for its transfers, so up to `sessions` of them may exist beside as many others. If there
- * are more, one is over at once. */
+/* If the number of sessions is at its limit, one with weaker evidence ends for the new one. It has
+ * the time `ending` for its transfers, so up to `sessions` of them may exist in addition. Beyond
+ * that, one ends at once. */
 bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
 {
     const size_t max = l->config->sessions, all = count_places(l, fresh, true);

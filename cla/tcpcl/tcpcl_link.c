@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter "tcpcl": TCPCLv4 (RFC 9174) over TCP or UNIX sockets. The calls of the node; what
- * they ask for happens at the end of the round, or in the endpoint's next turn. What can go wrong
- * at open: the local address is in use; memory. Later on: no session is established, the window is
- * full, a bundle is longer than the peer takes, memory.
+ * The adapter "tcpcl": TCPCLv4 (RFC 9174) over TCP or UNIX sockets. The functions of cla_ops; their
+ * work is done at the end of the round, or in the endpoint's next turn.
+ *
+ * What can go wrong at open: the local address is in use; memory. Later: no session is established,
+ * the window is full, a bundle is longer than the peer accepts, memory.
  */
 #include "cla/tcpcl/tcpcl_link.h"
 
@@ -91,7 +92,7 @@ void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     va_end(args);
 }
 
-/* What TCP sends again comes a round trip and more later than it would have. */
+/* A TCP retransmission arrives a round trip or more late. */
 #define TRIPS_LEAST 2
 
 void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c)
@@ -122,14 +123,14 @@ void tcpcl_tell_link(struct tcpcl_link *l)
     cla_tell_link(&l->cla, up);
 }
 
-/* So many bytes are under way that no bundle goes but alone. */
+/* So many bytes are in flight that only a single bundle may be sent. */
 static bool is_full(const struct tcpcl_link *l)
 {
     return l->flight > 0 && (l->full || l->flight_bytes >= l->config->window_bytes);
 }
 
-/* Bundles, as long as those of late, that the link should have: those that wait to be next have a
- * fixed order already, and the agent makes so many of them ready. One more goes at least. */
+/* The number of bundles of recent length that the link should have. Queued next bundles have a
+ * fixed order already, and the agent prepares as many. At least one more is sent. */
 static uint64_t count_wanted(const struct tcpcl_link *l)
 {
     if (is_full(l))
@@ -379,7 +380,7 @@ static void tcpcl_confirm_bundle(struct cla *cla, uint64_t token, enum cla_verdi
         tcpcl_time_refused(c, tcpcl_dropped(c->session) - dropped);
         tcpcl_conn_touch(c);
         return;
-    } /* its session is over: nobody can be told */
+    } /* its session has ended: no answer is possible */
 }
 
 static void tcpcl_pause_link(struct cla *cla, bool on)
@@ -488,7 +489,7 @@ static void check_conn(const struct tcpcl_conn *c)
     assert(c->stream != NULL && c->session != NULL && !c->pumping);
     assert(c->up == (tcpcl_state(c->session) == TCPCL_IN_UP));
     assert(tcpcl_state(c->session) != TCPCL_IN_OVER);
-    /* who waits is woken up */
+    /* waiting connections have a wake-up */
     assert(!tcpcl_stopped(c->session) || !list_empty(&c->later));
     assert(list_empty(&c->later) || alarm_due(&c->endpoint->s.more) <= tcpcl_rests_until(c));
     assert(c->time.rest.debt <= REST_LONG && c->time.units >= 1 && c->time.units <= TCPCL_TURN);

@@ -12,8 +12,8 @@
 
 struct json_t;
 
-/* Messages in one turn of the loop: of a session; what comes beyond them waits in the session until
- * others had their turn. Sessions in which something waits share them, down to TCPCL_TURN_LEAST. */
+/* Messages of a session in one turn of the loop; further ones wait in the session until others had
+ * their turn. Sessions with waiting messages share them, down to TCPCL_TURN_LEAST. */
 #define TCPCL_TURN 1024
 #define TCPCL_TURN_LEAST 64
 /* What a session writes in one turn: heads and data are a part each. A peer's segment MRU may be
@@ -23,8 +23,8 @@ struct json_t;
  */
 #define TCPCL_TURN_SHORT 16
 /* Time of the loop (tcpcl_time.c): of a session's turn while no other one has messages left; fair
- * for a message, and again for the bundle that it ends, and for each of its bytes; addresses whose
- * rest (base/rest.h) is remembered. */
+ * for a message, and again for the bundle that it ends, and for each of its bytes; number of
+ * addresses whose rest (base/rest.h) is remembered. */
 #define TCPCL_TURN_ALONE (4 * TURN_TIME)
 #define TCPCL_MESSAGE_TIME (25 * TICK_US)
 #define TCPCL_BYTE_TIME 1
@@ -49,8 +49,8 @@ struct tcpcl_time {
     tick earned;             /* rests.earned before it */
 };
 
-/* A local endpoint, with the connections whose peer has not identified itself, and their counters.
- */
+/* A local endpoint, with the connections whose peer has not identified itself, and their
+ * counters. */
 struct tcpcl_endpoint {
     struct stream_endpoint s;             /* displaced: also those that found no memory */
     struct list unidentified;             /* struct tcpcl_conn.node */
@@ -59,7 +59,7 @@ struct tcpcl_endpoint {
     bool files_read;                      /* connections may not wait for files any more */
     uint32_t serial;                      /* of the last connection */
     struct tcpcl_counters unidentified_n; /* of these sessions */
-    uint64_t names_refused;               /* whose name is reserved (cla_events.named) */
+    uint64_t names_refused;               /* their name is reserved (cla_events.named) */
     struct tcpcl_tls_counters tls_n;
     uint64_t ends[TCPCL_END_COUNT]; /* of the unidentified */
 };
@@ -88,13 +88,13 @@ struct tcpcl_link {
     struct cla cla;
     struct tcpcl_endpoint *endpoint;
     struct cla_env env;
-    const struct tcpcl_config *config; /* of one who came in: &own */
+    const struct tcpcl_config *config; /* for an unconfigured peer: &own */
     struct tcpcl_config own;
     struct remote_name remote;
     struct tls *tls;   /* NULL: off, or an unconfigured peer's: it does not connect */
     struct list conns; /* struct tcpcl_conn.node, the newest first */
     size_t conns_len;
-    bool unconfigured; /* it came in by `peer` */
+    bool unconfigured; /* created by cla_events.peer */
     bool wanted;       /* allowed, and the plan has a contact or none at all */
     bool allowed;      /* by the operator */
     bool planned;      /* contact is the plan's */
@@ -112,18 +112,20 @@ struct tcpcl_link {
     bool warned;      /* that it listens without TLS */
     tick rest_ends;   /* of a configured link: of its last session that rested */
     struct rest late; /* of what was done later than its sessions brought it; all of them rest */
-    tick host_left;   /* when the last of its sessions, or of those with a better claim, ended */
-    tick contest_say_after;          /* then the next session that says a name in use is told */
-    uint64_t contested;              /* sessions that said the name while another host had one */
-    uint64_t flight, flight_bytes;   /* bundles without an outcome */
-    uint64_t mean;                   /* octets of a bundle, of late; 0: none was given yet */
-    const struct tcpcl_conn *filled; /* the session that bundles go by; NULL: none since it ended */
-    bool full;                       /* … has as many octets under way as it should */
-    uint64_t reserved;               /* bytes of bundles that are arriving */
+    /* End of the latest session of its host, or of one with stronger evidence. */
+    tick host_left;
+    tick contest_say_after;        /* next time that a session with a name in use is logged */
+    uint64_t contested;            /* sessions that said the name while another host had one */
+    uint64_t flight, flight_bytes; /* bundles without an outcome */
+    uint64_t mean;                 /* octets of a bundle, of late; 0: none was given yet */
+    /* The session that transmits bundles; NULL: none since it ended. */
+    const struct tcpcl_conn *filled;
+    bool full;         /* … has as many octets in flight as it should */
+    uint64_t reserved; /* bytes of bundles that are arriving */
     struct tcpcl_counters n;
     uint64_t connects, connects_failed, peer_mismatch, established;
     uint64_t bundles_received, bytes_received, bundles_refused;
-    tick heard;   /* when a byte of the peer came last; 0: none did */
+    tick heard;   /* arrival of the peer's latest byte; 0: none */
     bool refused; /* the attempt of `reason` was refused, by either end */
     uint64_t ends[TCPCL_END_COUNT];
 };
@@ -132,7 +134,7 @@ struct tcpcl_conn {
     struct list node, todo, later;
     struct crowd_entry from; /* while it is unidentified */
     struct tcpcl_endpoint *endpoint;
-    struct tcpcl_link *link; /* NULL: it has not said who it is */
+    struct tcpcl_link *link; /* NULL: the peer has not identified itself */
     struct stream *stream;   /* NULL: closed */
     struct tcpcl_session *session;
     struct tcpcl_counters n; /* until it has a link */
@@ -141,9 +143,9 @@ struct tcpcl_conn {
     uint64_t reserved;       /* of the node's memory, for the transfer that is arriving */
     struct tcpcl_time time;
     bool active, up, was_up, reading, pumping;
-    bool cut;                       /* it is over at the end of the round */
+    bool cut;                       /* it ends at the end of the round */
     bool paced;                     /* it waits for the rate of its link */
-    bool unwritten;                 /* its last turn ended before the stream took no more */
+    bool unwritten;                 /* its last turn ended before the stream was full */
     bool can_tls;                   /* this side can */
     bool awaits_files;              /* TLS begins when another thread has read them */
     bool securing, secure;          /* the stream is TLS: its handshake runs; is over */
@@ -155,35 +157,33 @@ struct tcpcl_conn {
     int error; /* of the stream's end */
 };
 
-/* tcpcl_endpoint.c. join: listens when it is the first link there; 0 or an error with its text.
- * leave: its connections have ended; `closed` follows later, and its memory goes. */
+/* tcpcl_endpoint.c. join: listens for the first link there; returns 0 or an error with its text.
+ * leave: after its connections have ended; `closed` is called later, and the link is freed. */
 int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap);
 void tcpcl_leave(struct tcpcl_link *l);
-void tcpcl_enter(struct tcpcl_endpoint *h, struct tcpcl_link *l); /* who came in */
+/* a link of an unconfigured peer */
+void tcpcl_enter(struct tcpcl_endpoint *h, struct tcpcl_link *l);
 /* Connections that wait for files of TLS go on in the next turn, unless theirs are still read. */
 void tcpcl_files_read(struct tcpcl_endpoint *h);
 void tcpcl_pace_at(struct tcpcl_endpoint *h, tick when); /* those that are paced go on then */
 
-/* Whose rules hold for a peer that has not identified itself. */
+/* The link whose rules apply to a peer that has not identified itself. */
 static inline struct tcpcl_link *tcpcl_first_link(const struct tcpcl_endpoint *h)
 {
     return container_of(local_endpoint_link(&h->s.common), struct tcpcl_link, cla);
 }
 
-/* tcpcl_remote.c. connect: to the link's remote, once an address of its name is known; a failure is
- * counted, and the next try is due. resolved: a look-up has ended. text: where that is, for
+/* tcpcl_remote.c. connect: connects to the link's remote when an address is known; after a failure,
+ * which is counted, the next attempt is due. resolved: a look-up has ended. text: the remote, for
  * messages. */
 void tcpcl_remote_connect(struct tcpcl_link *l);
 void tcpcl_remote_resolved(void *link);
 const char *tcpcl_remote_text(const struct tcpcl_link *l, char text[TCPCL_PLACE_MAX]);
 
-/* tcpcl_conn.c. begin: an attempt to connect, to remote_path or the next address of remote, of
- * which one is known.
- * accept: takes the stream, of
- * somebody at this address. touch: at the end of the round it goes on. pump: it goes on now. turn:
- * likewise, with messages that were left for the next turn. drop: it ends now, and nothing is told.
- * connecting: its connection is not there yet.
- */
+/* tcpcl_conn.c. begin: an attempt to connect, to remote_path or the next known address of remote.
+ * accept: takes the stream of a peer at this address. touch: requests pump at the end of the round.
+ * pump: runs it now. turn: likewise, with messages left for the next turn. drop: ends it now
+ * without reports. connecting: its connection is not established yet. */
 void tcpcl_conn_begin(struct tcpcl_link *l);
 void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice from);
 void tcpcl_conn_touch(struct tcpcl_conn *c);
@@ -225,14 +225,13 @@ void tcpcl_pace_spend(struct tcpcl_conn *c, size_t octets, tick now);
 void tcpcl_pace_end(struct tcpcl_conn *c, tick now);
 void tcpcl_pace_go_on(struct tcpcl_endpoint *h);
 
-/* tcpcl_claim.c. find_host: c->host; false: its stream has no address. note: what speaks for it,
- * once it has said who it is. place: it may have one among the link's sessions, also of those by
- * which this side connects. up: it is established. contest: it says the name while another host has
- * a session: that is counted and told, also of one that gets no place. left: it ends. tend: what is
- * due; when it is next. sender: the session by which the link's bundles go; NULL: there is none.
- * claimed: there is a session that none without a certificate displaces, or it is being made: no
- * other one is needed.
- */
+/* tcpcl_claim.c. find_host: sets c->host; false: its stream has no address. note: evidence for it
+ * after its peer has identified itself. place: may it be one of the link's sessions, including
+ * those that this end connects? up: it is established. contest: it states the name while another
+ * host has a session: this is counted and logged, also for a refused one. left: it ends. tend: does
+ * due work; returns the next time. sender: the session that transmits the link's bundles; NULL:
+ * none. claimed: a session with a certificate exists, or is being established: no other one is
+ * needed. */
 bool tcpcl_find_host(struct tcpcl_conn *c);
 void tcpcl_claim_note(const struct tcpcl_link *l, struct tcpcl_conn *c);
 bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh);
@@ -245,7 +244,7 @@ const char *tcpcl_claim_text(enum tcpcl_claim claim); /* static */
 struct tcpcl_conn *tcpcl_sender(const struct tcpcl_link *l);
 bool tcpcl_claimed(const struct tcpcl_link *l);
 
-/* tcpcl_peer.c: the session says who the peer is: it is let in, or ended. */
+/* tcpcl_peer.c: the peer has identified itself: the session is admitted, or ended. */
 void tcpcl_admit_peer(struct tcpcl_conn *c);
 
 /* tcpcl_link.c. say: each format at most once in 10 s, because what a peer can bring about must not
@@ -256,20 +255,20 @@ void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
  * could not connect, its peer was refused, or a session ended. */
 void tcpcl_down(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* … and what it tells of was a refusal, by either end. */
+/* … and it was a refusal, by either end. */
 void tcpcl_refused(struct tcpcl_link *l);
 /* The same as tcpcl_say about TLS; information (level 2) is always logged. */
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* A session is established: does silence end it sooner than this path allows? Then that is told,
- * now and then. */
+/* A session is established: would silence end it sooner than this path permits? Then this is logged
+ * from time to time. */
 void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c);
 void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
                      const struct tcpcl_config *config);
 void tcpcl_tell_link(struct tcpcl_link *l); /* up or down, when that has changed */
 void tcpcl_set_limits(struct tcpcl_link *l, bool tell);
-void tcpcl_tell_window(struct tcpcl_conn *c); /* its part of these, which bundles of this session
-                                                 and their acknowledgements change */
+/* its part of these, which bundles of this session and their acknowledgements change */
+void tcpcl_tell_window(struct tcpcl_conn *c);
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed);
 
 /* tcpcl_link.c */

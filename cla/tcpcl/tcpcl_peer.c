@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose a session is, by the Node ID of the peer's SESS_INIT: of the link that connected, when the
- * peer is the one it names; of the link that names who came; else of a fresh link, when one of the
- * local address accepts unconfigured peers (`peers`), and the node lets it have the name. What can
- * go wrong: it is nobody's, it is this node itself, the name is reserved, a link has its sessions;
- * memory. Each is counted, and ends the session.
+ * Finds the link of a session by the Node ID of the peer's SESS_INIT: the connecting link, if it
+ * names this peer; else the link that names it; else a new link, if a link of the local address
+ * accepts unconfigured peers (`peers`) and the node permits the name. What can go wrong: there is
+ * no such link, it is this node itself, the name is reserved, the link has enough sessions; memory.
+ * Each is counted, and ends the session.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static struct tcpcl_link *find_link(const struct tcpcl_endpoint *h, const struct
     return NULL;
 }
 
-/* In the place of the host's, with its own limits; the node fills in the events. */
+/* A link on the host link's endpoint, with its own limits; the node fills in the events. */
 static struct tcpcl_link *unconfigured_new(const struct tcpcl_link *host, const struct eid *who)
 {
     struct tcpcl_link *l = calloc(1, sizeof *l);
@@ -117,7 +117,7 @@ static struct tcpcl_link *let_in(struct tcpcl_endpoint *h, const struct eid *who
     return NULL;
 }
 
-/* A link here accepts unconfigured peers, while it has places. */
+/* A link here accepts unconfigured peers, and has not reached its limit. */
 static bool accepts_peers(const struct tcpcl_endpoint *h)
 {
     list_for_each (it, &h->s.common.links) {
@@ -128,7 +128,7 @@ static bool accepts_peers(const struct tcpcl_endpoint *h)
     return false;
 }
 
-/* who: NULL if the Node ID is none of a node. */
+/* who: NULL if the Node ID is not a node's. */
 static void say_unknown(struct tcpcl_conn *c, const struct eid *who)
 {
     struct tcpcl_link *l = tcpcl_first_link(c->endpoint);
@@ -207,7 +207,8 @@ static void take_unidentified(struct tcpcl_conn *c, struct tcpcl_link *l)
     tcpcl_admit(c->session, &terms, time_of(c));
 }
 
-/* Whose rules count for who comes by link `l`, or by none: those of the link that lets in. */
+/* The link whose rules apply to a peer of link `l`; without one, the link that accepts unconfigured
+ * peers. */
 static struct tcpcl_link *rules_for(const struct tcpcl_endpoint *h, struct tcpcl_link *l)
 {
     if (l != NULL && !l->unconfigured)

@@ -129,7 +129,7 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
     out->rate = l->bucket.rate_bps;
     out->tx_bytes = l->n.tx_bytes;
     out->rx_bytes = l->n.rx_bytes;
-    list_for_each (it, &l->conns) { /* few; those that say who they are count with the link */
+    list_for_each (it, &l->conns) { /* few; identified ones count with the link */
         const struct tcpcl_conn *conn = container_of(it, struct tcpcl_conn, node);
         out->tx_bytes += conn->n.tx_bytes;
         out->rx_bytes += conn->n.rx_bytes;

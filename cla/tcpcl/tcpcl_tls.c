@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After the contact headers the stream is wrapped, the handshake runs, and SESS_INIT says who the
- * peer is: then its certificate is held against that name. Who connects is not known by name in the
- * handshake, so the certificates and mode of the local address's first link count there, and the
- * rules of the link that names it afterwards.
- *
- * What can go wrong: files (at the start, told with their key; later the old ones stay, told once),
- * the handshake, a certificate that does not confirm the peer's node ID.
+ * TLS of a session. After the contact headers a TLS stream is made over the connection. SESS_INIT
+ * names the peer: then its certificate is compared with that name. A connecting peer has no name
+ * during the handshake, so the certificates and the mode of the local address's first link are used
+ * there, and the rules of the peer's link afterwards. What can go wrong: files (at the start
+ * reported with their key; later the old ones stay, reported once), the handshake, a certificate
+ * without the peer's node ID.
  */
 #include "cla/tcpcl/tcpcl_tls.h"
 
@@ -18,7 +17,7 @@
 #include "cla/tcpcl/tcpcl_link.h"
 #include "conf/json_number.h"
 
-#define SOON (14 * INT64_C(86400)) /* s: a certificate that ends is told of so long before */
+#define SOON (14 * INT64_C(86400)) /* s: an expiring certificate is reported so long before */
 
 static const char *const keys[] = {"tls.certificate", "tls.key", "tls.ca"};
 static const char *const rules_text[] = {"node", "host", "address", "ca", "none"};
@@ -71,7 +70,7 @@ bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *
            !same_text(a->tls_key, b->tls_key) || !same_text(a->tls_ca, b->tls_ca);
 }
 
-/* The link whose rules hold before the peer has identified itself. */
+/* The link whose rules apply before the peer has identified itself. */
 static struct tcpcl_link *first_link(const struct tcpcl_conn *c)
 {
     return c->link != NULL ? c->link : tcpcl_first_link(c->endpoint);
@@ -142,7 +141,7 @@ static const char *peer_text(const struct tcpcl_conn *c, char out[ADDRESS_TEXT_M
     return stream_peer(c->stream, &at) ? address_write(&at, out) : "a UNIX socket";
 }
 
-/* Has this host as many handshakes under way as it may? */
+/* Has this host reached the limit of running handshakes? */
 static bool has_enough(struct tcpcl_conn *c)
 {
     unsigned under_way = 0;
@@ -241,7 +240,7 @@ void tcpcl_tls_failed(struct tcpcl_conn *c, int error)
     c->securing = false;
 }
 
-/* ---- who the peer is ---- */
+/* ---- identity of the peer ---- */
 
 /* §4.4.1: names that are no node's do not count. */
 static enum tls_match match_node(const struct tls_peer *p, const struct eid *who)
@@ -295,7 +294,8 @@ static enum tcpcl_trust judge_peer(const struct tcpcl_conn *c, const struct tcpc
 
 #define REFUSED "the peer at %s that calls itself \"%s\" is refused: %s%s%s"
 
-/* The rules of another link count for unconfigured peers, who are not the reason why it is down. */
+/* For unconfigured peers the rules of another link apply; they are not the reason why that link is
+ * down. */
 static void tell_refused(const struct tcpcl_conn *c, struct tcpcl_link *rules,
                          const struct eid *who, enum tcpcl_trust t, const struct tls_peer *p)
 {

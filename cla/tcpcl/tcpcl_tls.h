@@ -10,7 +10,7 @@
 #include "cla/cla.h"
 #include "os/tls.h"
 
-#define TCPCL_SHAKES_MAX 8 /* handshakes at once of those who connect from one host */
+#define TCPCL_SHAKES_MAX 8 /* running handshakes of peers that connect from one host */
 
 struct json_t;
 struct tcpcl_config;
@@ -38,7 +38,7 @@ const char *tcpcl_trust_text(enum tcpcl_trust t); /* static */
 
 /* Of a local address, or of a link that does not listen. */
 struct tcpcl_tls_counters {
-    uint64_t sessions;                   /* handshakes that came to their end */
+    uint64_t sessions;                   /* finished handshakes */
     uint64_t plain;                      /* sessions without TLS where it was optional */
     uint64_t failed;                     /* handshakes that did not */
     uint64_t failed_by[CLA_TLS_COUNT];   /* of them, by why: CERTIFICATE, BY_PEER, HANDSHAKE */
@@ -55,22 +55,22 @@ int tcpcl_tls_open(struct tls **out, const struct tcpcl_config *k, char *why, si
 /* Would tcpcl_tls_open read other files? */
 bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *b);
 
-/* Puts TLS in the place of the connection's stream. Files that have changed are read before, in
- * another thread: LATER, the connection waits for that (c->awaits_files). NOT: it cannot be. With
- * both the stream is as it was. */
+/* Replaces the connection's stream by a TLS stream. Changed files are read before, in another
+ * thread: LATER: the connection waits for that (c->awaits_files). NOT: it failed. In both cases the
+ * stream is unchanged. */
 enum tcpcl_tls_start { TCPCL_TLS_NOT, TCPCL_TLS_BEGUN, TCPCL_TLS_LATER };
 enum tcpcl_tls_start tcpcl_tls_begin(struct tcpcl_conn *c);
 /* Of one that waits: are its files still being read? */
 bool tcpcl_tls_reading(const struct tcpcl_conn *c);
-/* The handshake is over, or not: `error` as stream_user.ended has it. Counted and told. */
+/* The handshake has finished, or failed: `error` as in stream_user.ended. Counted and logged. */
 void tcpcl_tls_done(struct tcpcl_conn *c);
 void tcpcl_tls_failed(struct tcpcl_conn *c, int error);
 
-/* What ended this connection's stream, for the operator. */
+/* Why this connection's stream ended, for the operator. */
 const char *tcpcl_tls_why(const struct tcpcl_conn *c);
 
-/* May this peer, which identifies itself as `who`, use the link by its rules? Counted and told if
- * not. */
+/* May this peer, which identifies itself as `who`, use the link by its rules? A refusal is counted
+ * and logged. */
 bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who);
 
 /* Of one that is trusted: by a verified certificate? names: and by one that names this node? */
