@@ -282,8 +282,8 @@ static int parse_option(int argc, char **argv, struct options *o)
     return -1;
 }
 
-/* The store's file is mapped: one that is cut, or whose medium fails, while it is read comes as
- * this signal, which ends the node in any case. */
+/* The store's file is mapped. If the file is truncated, or its medium fails, a read causes this
+ * signal, which ends the node in any case. */
 static void on_bus_error(int number)
 {
     static const char text[] = "heliod: SIGBUS: the store's file was cut, or its medium failed, "
@@ -304,7 +304,7 @@ int main(int argc, char **argv)
     struct config config;
     memory_retain();
     descriptors_raise();
-    signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
+    signal(SIGPIPE, SIG_IGN); /* the write to an application that has gone returns an error */
     signal(SIGBUS, on_bus_error);
     int err = load_config(&config, o.path);
     if (err < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks drives the count, one chain of bundles after the other (agent_bundles_scan); several who
- * ask at once share it. A count that nobody went on with for a while begins anew. What can go
- * wrong: memory; too many tables that are still read: then the last one is shown for longer.
+ * Each request continues the count by one chain of bundles (agent_bundles_scan); simultaneous
+ * requests share it. A count that was not continued for a while starts again. What can go wrong:
+ * memory; too many tables that are still being read: then the last one is shown for longer.
  */
 #include "node/node_backlog.h"
 
@@ -13,7 +13,7 @@
 
 #define LEAST TICK_S          /* a table is at least so old before another one is begun, */
 #define PAUSE (100 * TICK_US) /* and older by this for each of its bundles */
-#define STALE (10 * TICK_S)   /* a count whose last step is so long ago */
+#define STALE (10 * TICK_S)   /* a count whose last step is so long ago is dropped */
 #define SHARE 10 /* of the loop's time that the node counts by itself: one part of … */
 #define TURN_LEAST (50 * TICK_US)
 #define TURN_STEPS 256
@@ -21,7 +21,7 @@
 
 struct table {
     struct node_backlog_table is;
-    unsigned uses;   /* of those who read it; and 1 while it is the last one */
+    unsigned uses;   /* number of readers, and 1 while it is the latest one */
     uint64_t cursor; /* of agent_bundles_scan, while it is counted */
     uint64_t seed;
     uint16_t slots[SLOTS]; /* of the rows by the hash of their node; their number, 0: free */

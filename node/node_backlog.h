@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is queued at the node for other nodes and for endpoints here, by node. All bundles are
- * looked at for that, in steps, so that the loop never stops for it: a table is counted beside the
- * last one, and takes its place when it is complete. Bundles that come or go meanwhile are in it or
- * not.
- *
- * It is counted only when somebody asks, and so seldom that it takes some half a percent of the
- * time: not before 1 s and 100 µs for each bundle of the last table have passed since that one.
+ * Queued bundles by destination node, for other nodes and for endpoints here. All bundles are
+ * counted in steps, so that the loop never blocks: a new table is counted beside the last one, and
+ * replaces it when it is complete. Bundles that arrive or leave meanwhile may be included or not.
+ * It is counted only on request, and at most about half a percent of the time: at the earliest 1 s
+ * and 100 µs for each bundle of the last table after that one.
  */
 #ifndef NODE_BACKLOG_H
 #define NODE_BACKLOG_H
@@ -14,8 +12,8 @@
 #include "node/node.h"
 
 #define NODE_BACKLOG_ROWS 4096 /* more destinations are summed in `others` */
-/* The last table, the one that is counted, and older ones that somebody still reads: while there
- * are so many, none is begun. */
+/* The latest table, the one being counted, and older ones that are still read: at this number no
+ * new one is begun. */
 #define NODE_BACKLOG_TABLES 8
 
 struct node_backlog_row {
@@ -39,7 +37,8 @@ struct node_backlog_table {
  * to look at. False: the last table is complete, or it is too early for another one, or memory or
  * NODE_BACKLOG_TABLES is out. */
 bool node_backlog_step(struct node *n);
-/* For those who cannot wait: the node counts on by itself, for a tenth of the loop's time. */
+/* For callers that cannot wait: the node continues the count by itself, for a tenth of the loop's
+ * time. */
 void node_backlog_want(struct node *n);
 
 /* The last table, which stays as it is until the caller drops it; NULL: there is none yet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first change of the list is being made; the world tells when its files are read, at the
- * node's end, too (work_pool_free). Without threads they are read at once. Nothing can go wrong.
+ * The first change of the list is in process. The world reports when its files are read, also at
+ * the node's end (work_pool_free). Without threads they are read at once. Nothing can go wrong.
  */
 #include "node/node_change.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of the node for which files are read that may be long: its configuration, certificates.
- * They are read in another thread (os/work_pool.h) while the node goes on as it is. Changes are
- * made one after the other, in the order in which they were asked for.
+ * Changes of the node that read possibly long files: its configuration, certificates. The files are
+ * read in another thread (os/work_pool.h) while the node continues. Changes are made one after the
+ * other, in the order of the requests.
  *
  *     queue ──begin()──► read(), in a thread ──► apply() ──► the next one
  */

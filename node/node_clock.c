@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The note is written at the start, after each step, every ten minutes, and at the end: within one
- * boot any of them is exact, over a reboot the last one says what the wall clock was. What can go
- * wrong: no note, a damaged one, a machine that does not name its boots; then less is known, and
- * life_clock_begin says what follows.
+ * The note is written at the start, after each step, every ten minutes, and at the end. Within one
+ * boot any of them is exact; over a reboot the last one has the value of the wall clock. What can
+ * go wrong: no note, a damaged one, a machine without boot ids; then less is known, and
+ * life_clock_begin handles it.
  */
 #include "node/node_clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's wall clock against what it knows better: steps are told and counted, and lifetimes go
- * on by what has passed (bp/agent/life_clock.h), also over restarts when there is a store. */
+/* The node's wall clock compared with elapsed time: steps are logged and counted, and lifetimes
+ * follow elapsed time (bp/agent/life_clock.h), also over restarts if there is a store. */
 #ifndef NODE_CLOCK_H
 #define NODE_CLOCK_H
 
@@ -11,7 +11,7 @@ struct node;
 struct node_clock {
     uint8_t boot[LIFE_CLOCK_BOOT];
     int64_t offset_ms; /* wall less monotonic clock, when looked at last */
-    uint64_t steps;    /* that were found, over the start as well */
+    uint64_t steps;    /* detected steps, also over the start */
     int64_t step_ms;   /* the last one; forward is positive */
     uint64_t ticks;
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First in, first out for each link; the links are tried in the order of their places, from another
- * one each time. A try costs the check values of a bundle, so that unsuccessful ones become rarer.
- * What can go wrong: no memory to hold it; then it is refused as it would be by any other link. The
- * time of a bundle is that of agent_receive: its parts are read and checked there.
+ * Held bundles are first in, first out for each link. The links are tried in turn, beginning with
+ * another one each time. A try costs the check values of a bundle, so pauses grow after
+ * unsuccessful tries. What can go wrong: no memory to hold a bundle; then it is refused as on any
+ * other link. The time of a bundle is that of agent_receive: its parts are decoded and checked
+ * there.
  */
 #include "node/node_hold.h"
 
@@ -46,7 +47,7 @@ static void refuse_bundle(struct node_link *l, struct buf *bundle, uint64_t toke
     const enum agent_refusal r = agent_receive(n->agent, l->index, bundle, token, node_now(n));
     earn_time(n, verified, bytes, r);
     if (r == REFUSE_NO_MEMORY)
-        l->cla->ops->confirm(l->cla, token, CLA_FULL); /* no room even for this answer */
+        l->cla->ops->confirm(l->cla, token, CLA_FULL); /* no memory even for this answer */
 }
 
 static struct held *hold_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
@@ -198,7 +199,7 @@ static bool offer(struct node_link *l, struct buf *bundle, uint64_t token, enum 
     return !waits;
 }
 
-/* Others of the neighbour may find room though this one finds none. */
+/* Other bundles of the neighbour may have room although this one has none. */
 static bool waits_aside(enum agent_refusal why)
 {
     return why == REFUSE_QUEUE || why == REFUSE_LIMIT || why == REFUSE_QUOTA;
@@ -275,7 +276,7 @@ static bool try_held(struct node_link *l, struct held *h)
     return true;
 }
 
-/* True: some of it went. One that the store refused tries it for all others. */
+/* True: some were accepted. A refusal by the store ends the try for all others. */
 static bool try_link(struct node_link *l)
 {
     bool any = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each file is opened below the folder's descriptor and judged by its own, so that nobody exchanges
- * it in between. What can go wrong is the operator's: permissions, a link or a pipe instead of a
- * file, a file that is no key. One wrong file refuses the folder: a rule would lack its key.
+ * Each file is opened relative to the folder's descriptor and judged by its own descriptor, so that
+ * it cannot be replaced in between. What can go wrong: permissions, a link or a pipe instead of a
+ * file, a file that is no key. One invalid file refuses the folder: a rule would lack its key.
  */
 #include "node/node_keys.h"
 

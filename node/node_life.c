@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node has of its world, whichever it is: the clocks, its agent, as the configuration says,
- * with the alarm of that, and its turn at the end of each round, in which it does what the agent
- * asks for until that asks no more. What can go wrong at the beginning: memory; a link or a route,
- * which was said.
+ * The part of a node that works in any world: the clocks, its agent with its configuration and
+ * alarm, and its turn at the end of each round, in which it executes the agent's actions until
+ * there are none. What can go wrong at the beginning: memory; a link or a route, which was logged.
  */
 #include <stdlib.h>
 

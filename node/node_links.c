@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The links of a node: those of its file, those that an operator adds, those of neighbours who come
- * in over a link that lets them. Each has a place, whose index the agent knows it by; a place is
- * free again when its link is removed. What adapters tell goes to the agent. What can go wrong: a
- * link cannot be opened, which is said; memory.
+ * The links of a node: those of its file, those that an operator adds, and those of unconfigured
+ * peers that connected over a link that accepts them. The agent knows a link by its index; the
+ * index is free again when the link is removed. Events of adapters are passed to the agent. What
+ * can go wrong: a link cannot be opened, which is logged; memory.
  */
 #include <assert.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static bool on_reserve(void *context, struct cla *c, uint64_t bytes)
     return agent_reserve(n->agent, l->index, bytes);
 }
 
-/* A link that was removed has released all; its place is still free. */
+/* A removed link has released all; its index is not used again yet. */
 static void on_release(void *context, struct cla *c, uint64_t bytes)
 {
     const struct node_link *l = context;
@@ -180,7 +180,7 @@ static size_t adapter_index(const struct cla_ops *ops)
     return i;
 }
 
-/* ---- places ---- */
+/* ---- indexes ---- */
 
 static size_t free_place(struct node *n)
 {
@@ -215,7 +215,7 @@ struct node_link *node_link_find(const struct node *n, const char *name)
     return NULL;
 }
 
-/* In a place, not open yet; NULL: no memory. */
+/* Creates a link with an index, not open yet; NULL: no memory. */
 static struct node_link *new_link(struct node *n, const struct config_link *c)
 {
     size_t place = free_place(n);
@@ -459,7 +459,7 @@ void node_link_remove(struct node_link *l)
     node_wake(n);
 }
 
-/* Its own queues, and those of the neighbours who came in over it. */
+/* Its own queues, and those of the unconfigured peers that connected over it. */
 static int serve_all(const struct node_link *l, const struct config_link *c)
 {
     int err = serve_link(l, c);
@@ -490,7 +490,7 @@ int node_link_set(struct node_link *l, struct config_link *changed, char *why, s
     return 0;
 }
 
-/* ---- neighbours who come in ---- */
+/* ---- unconfigured peers ---- */
 
 static bool may_come(const struct node_link *host, const struct eid *peer)
 {
@@ -499,7 +499,7 @@ static bool may_come(const struct node_link *host, const struct eid *peer)
            !eid_is_none(peer) && !eid_is_local(peer) && !eid_same_node(peer, &n->config->node);
 }
 
-/* A link of its own for the peer, unless there is one by this name, or no place. */
+/* Creates a link for the peer, unless there is one with this name, or no index is free. */
 static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
                     struct cla_events *events)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store says what its medium has room for: at the start, each few seconds, and as it fills.
- * When that is less than store.limit it is the limit of the agent, so that neighbours, sources and
- * applications have shares of what there is. What can go wrong: other programs fill the medium.
- * Then less than what is here may be the limit; nothing more is accepted, and nothing is lost.
+ * The store reports how many bytes its medium has room for: at the start, every few seconds, and as
+ * it fills. If that is less than store.limit, it is the agent's limit, so that the shares of
+ * neighbours, sources and applications are parts of the real room. What can go wrong: other
+ * programs fill the medium. Then the limit may be below the held bytes; nothing more is accepted,
+ * and nothing is lost.
  */
 #include "node/node_medium.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One action of the agent after the other: to the store, to a link, to an application. What can go
- * wrong is told to the agent as the action's outcome; it decides what follows.
+ * Executes the agent's actions one after the other: for the store, a link, an application. What can
+ * go wrong is reported to the agent as the outcome of the action; the agent decides what follows.
  */
 #include "node/node_hold.h"
 #include "node/node_self.h"
@@ -89,7 +89,7 @@ static void do_deliver(struct node *n, const struct agent_action *a)
     buf_drop(a->bundle);
 }
 
-/* What a link's peer is told of a bundle that it brought. */
+/* The answer to a link's peer about its bundle. */
 static enum cla_verdict verdict_of(const struct agent_action *a)
 {
     if (a->kind == AGENT_CONFIRM || !a->keep)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The new file is compared with the last one for what was in the file and can change, so that what
- * an operator did beside it stays; and with what the node runs with for what cannot change. What
- * can go wrong: the file; a link that cannot be opened or changed, which is named, and the rest
- * goes on; memory.
+ * The new file is compared with the last one for keys that can change, so that an operator's other
+ * changes stay; and with the running configuration for keys that cannot change. What can go wrong:
+ * the file; a link that cannot be opened or changed, which is logged, and the rest continues;
+ * memory.
  */
 #include "node/node_reload.h"
 
@@ -27,7 +27,7 @@
 
 #define KEYS_CAP 256
 
-/* What the file says, and its place in the order of changes. */
+/* The content of the file, and its position in the order of changes. */
 struct reading {
     struct node_change change;
     char *path;
@@ -180,7 +180,7 @@ static void change_link(struct reload *r, struct node_link *l, struct config_lin
         tell_change(r, false, "link %s: out of memory", want->name);
 }
 
-/* Keys in files of their own, whose names are as before. */
+/* Reads key files with unchanged names again. */
 static void renew_link(struct reload *r, struct node_link *l)
 {
     char why[640] = "";
@@ -248,8 +248,8 @@ static void change_route(struct reload *r, const struct node_link *l, const stru
                 add ? "added" : "removed", rc == 0 ? "" : ", but it was not");
 }
 
-/* Those of `of` that `other` has not are added, or removed. A link that goes took its routes, one
- * that comes brought them. */
+/* Adds, or removes, the routes of `of` that `other` does not have. A removed link has taken its
+ * routes with it; an added one has brought its routes. */
 static void change_routes(struct reload *r, const struct config *of, const struct config *other,
                           bool add)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The router of a node whose adapters know what they reach (cla_ops.reaches): static routes first;
- * where these lead nowhere, or to a link that is down, a link that is up and says that it leads
- * there. Nothing can go wrong.
+ * The router of a node whose adapters know what they reach (cla_ops.reaches): static routes first.
+ * If these have no link, or one that is down, it uses a link that is up and reports that it reaches
+ * the destination. Nothing can go wrong.
  */
 #include "node/node.h"
 

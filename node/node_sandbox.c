@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The places come from the tables of keys: those of type OPTION_FILE are read, of OPTION_PLACE and
- * OPTION_SOCKET written, in the configuration and in each of its links. What can go wrong: the
- * kernel lacks a part of it, which is a warning; a directory that a later configuration names was
- * not among them, which shows as a file that cannot be opened until the node is started anew.
+ * The places are values of the tables of keys: OPTION_FILE is read, OPTION_PLACE and OPTION_SOCKET
+ * are written, in the configuration and in each of its links. What can go wrong: the kernel lacks a
+ * part of it, which is a warning; a directory of a later configuration was not among the places:
+ * then its files cannot be opened until the node is restarted.
  */
 #include "node/node_sandbox.h"
 

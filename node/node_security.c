@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules and keys are read together: a rule whose key is not in the folder refuses both, so that no
- * bundle meets a policy that cannot work. At a reload the running ones remain until the new ones
- * are known to be good. What can go wrong: the operator's files, memory, the cryptographic library.
+ * bundle meets a policy that cannot work. At a reload the present ones stay until the new ones are
+ * known to be valid. What can go wrong: the operator's files, memory, the cryptographic library.
  */
 #include "node/node_security.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links whose transport is bundles of this node itself: what they submit, and what comes for their
- * endpoints. Registrations and tokens name the link by its index and by its life, so that what
- * belongs to a link that is gone reaches no other one. What can go wrong is told to the link.
+ * Links whose transport is bundles of this node: their submitted bundles, and the bundles for their
+ * endpoints. Registrations and tokens refer to the link by its index and the number of its use, so
+ * that data of a removed link reaches no other one. What can go wrong is reported to the link.
  */
 #include "node/node_self.h"
 
 #include <assert.h>
 
 #define SELF (UINT64_C(1) << 63) /* of registrations and tokens */
-#define LIVES 0x7ffU             /* that tokens tell apart */
+#define LIVES 0x7ffU             /* numbers that tokens can distinguish */
 #define INDEX_SHIFT 43
 #define LIFE_SHIFT 32
 
@@ -19,7 +19,7 @@ static uint64_t name_of(const struct node_link *l)
     return SELF | (uint64_t)l->index << INDEX_SHIFT | (l->life & LIVES) << LIFE_SHIFT;
 }
 
-/* The link that this registration or token names; NULL: it is gone. */
+/* The link of this registration or token; NULL: it was removed. */
 static struct node_link *link_named(const struct node *n, uint64_t name)
 {
     uint64_t index = (name & ~SELF) >> INDEX_SHIFT;
@@ -61,7 +61,7 @@ static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, 
     return reason_of(refusal);
 }
 
-/* Nobody shares it: what comes for it are other nodes' bundles. */
+/* The endpoint is not shared: its bundles are transport of other nodes' bundles. */
 static int listen_at(void *context, const struct eid *endpoint, uint32_t window)
 {
     struct node_link *l = context;
@@ -134,6 +134,6 @@ void node_self_deliver(struct node *n, const struct agent_action *a)
 
 void node_self_recall(struct node *n, const struct agent_action *a)
 {
-    /* The adapter goes on with it, and its answer then names no bundle any more. */
+    /* The adapter continues with it; its later answer refers to no bundle. */
     agent_recalled(n->agent, a->reg, node_now(n));
 }

@@ -5,9 +5,9 @@
 
 #include "node/node.h"
 
-/* What a link that is being opened gets; it has a place. */
+/* Services for a link that is being opened; it has an index. */
 struct cla_self node_self(struct node_link *l);
-/* Nothing comes for its endpoints any more. */
+/* Ends the delivery to its endpoints. */
 void node_self_end(struct node_link *l);
 
 /* Does a link receive at this endpoint of the node? Then no application may have it: it could send

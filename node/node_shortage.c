@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of agent_shortage. Keys are those of heliod's configuration. With durability none the
- * memory of bundles is bounded by store.limit. What can go wrong: a link that is gone; it has no
- * name then.
+ * The text of agent_shortage. Keys are those of heliod's configuration. With durability none,
+ * store.limit bounds the memory of bundles. What can go wrong: a removed link, which has no name.
  */
 #include "node/node_shortage.h"
 

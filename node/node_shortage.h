@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why there is no room for a bundle, in words: the key of the limit, how full it is, and of whom.
- * Also by how much one would be too late. */
+/* Explains in words why there is no room for a bundle: the key of the limit, how much is used, and
+ * by what. Also by how much a bundle would be too late. */
 #ifndef NODE_NODE_SHORTAGE_H
 #define NODE_NODE_SHORTAGE_H
 

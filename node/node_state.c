@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts are collected when somebody asks: a state is not kept, so it cannot be out of date. */
+/* Facts are collected for each request: a state is not kept, so it cannot be out of date. */
 #include "node/node_state.h"
 
 #include "node/node_meter.h"

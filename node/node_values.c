@@ -193,8 +193,7 @@ void node_sample_take(struct node *n, struct node_sample *out)
         storage_status(n->storage, &out->store);
 }
 
-/* Bundles that were not taken, without those that are here: duplicates, and those whose first copy
- * is on its way. */
+/* Refused bundles, except duplicates of bundles that are here or in transmission. */
 static uint64_t sum_refused(const struct agent_counters *c)
 {
     uint64_t sum = 0;

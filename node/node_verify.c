@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One bundle is measured and charged like one that a link brings whole. What can go wrong: its link
- * is gone, and no other one leads to its peer. Then nobody is charged; the pause after it holds.
+ * One bundle is measured and charged like one that a link receives as a whole. What can go wrong:
+ * its link was removed, and no other one leads to its peer. Then no link is charged; the pause
+ * after it remains.
  */
 #include "node/node_verify.h"
 
 #include "base/turn_size.h"
 #include "node/node_hold.h"
 
-#define VERIFY_ABSENT TICK_S /* until a bundle whose token is absent is tried again */
+#define VERIFY_ABSENT TICK_S /* until a bundle with an absent token is tried again */
 
 static tick count_fair(const struct agent_verified *v)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Once a second counters and gauges are compared with what was told of them. A peer that owes
- * nothing may be silent. What a line leaves out is counted: the next one has the sum.
+ * Once a second counters and gauges are compared with their last logged values. A peer that owes no
+ * answer may be silent. Omitted lines are counted: the next line has the sum.
  */
 #include "node/node_watch.h"
 
@@ -82,7 +82,7 @@ static void watch_silence(struct node_link *l, tick now)
             peer_text(l, peer), w->never_heard ? "for the first time" : "again",
             (double)((g.heard != TICK_NEVER ? g.heard : now) - w->silent_since) / 1e9);
     } else if (!l->up) {
-        w->silent = false; /* that it is down was told */
+        w->silent = false; /* that it is down was logged */
     }
 }
 
@@ -124,7 +124,7 @@ static void watch_failing(struct node_link *l, tick now)
     w->failed = l->failed;
 }
 
-/* Its queue is full, and what was refused is kept by who offered it, or lost to it. */
+/* Its queue is full: refused bundles stay with the peer, or are lost. */
 static void watch_queue(struct node_link *l, tick now)
 {
     struct link_watch *w = &l->watch;
@@ -172,7 +172,7 @@ void node_watch_stop(struct node_link *l, bool stopped)
     change_stop(&l->watch.stop, stopped, world_now(l->node->world));
 }
 
-/* A line is due, for a stop that lasts *time. That it is over is said here. */
+/* Is a line due, for a stop that lasts *time? The end of the stop is logged here. */
 static bool stop_is_due(const struct node_link *l, struct stop_watch *s, tick now, tick *time)
 {
     if (!s->running)
@@ -192,7 +192,7 @@ static bool stop_is_due(const struct node_link *l, struct stop_watch *s, tick no
     return true;
 }
 
-/* What the peer sends waits with it, as far as its protocol knows. */
+/* The peer keeps its bundles meanwhile, if its protocol can wait. */
 static void watch_stop(struct node_link *l, tick now)
 {
     struct stop_watch *s = &l->watch.stop;
@@ -209,8 +209,7 @@ static void watch_stop(struct node_link *l, tick now)
         room ? node_shortage_text(l->node, &s->shortage, why) : agent_refusal_text(s->refusal));
 }
 
-/* The store takes its bundles more slowly than they come. A link that waits for room is told of by
- * watch_stop. */
+/* The store is slower than the arriving bundles. watch_stop reports a link that waits for room. */
 static void watch_unstored(struct node_link *l, tick now)
 {
     struct stop_watch *s = &l->watch.unstored;
@@ -318,7 +317,8 @@ static void watch_expiry(struct node *n, tick now)
     w->expired = expired;
 }
 
-/* The peer is told only that its bundle is refused: the reason and this node's name are here. */
+/* The peer learns only that its bundle is refused: the reason and this node's name are in this
+ * log. */
 static void watch_unrouted(struct node *n, tick now)
 {
     struct node_watch *w = &n->watch;
@@ -338,8 +338,8 @@ static void watch_unrouted(struct node *n, tick now)
     w->unrouted = u->count;
 }
 
-/* The sender is told that this node has them (LTP), or no more than that they are refused: only
- * this log tells of a wrong clock. */
+/* The sender gets an acknowledgement (LTP), or only a refusal: only this log shows a wrong
+ * clock. */
 static void watch_stale(struct node *n, tick now)
 {
     struct node_watch *w = &n->watch;
@@ -359,7 +359,7 @@ static void watch_stale(struct node *n, tick now)
     w->stale = s->count;
 }
 
-/* Who sent the ping sees only that no answer comes, and the answer is in no queue. */
+/* The sender of the ping sees only that no answer arrives, and the answer is in no queue. */
 static void watch_echo(struct node *n, tick now)
 {
     struct node_watch *w = &n->watch;
@@ -410,7 +410,7 @@ static void watch_applications(struct node *n, tick now)
     w->unconnected = c->refused_connections;
 }
 
-/* What the medium does not take, with its reason, is told by node_log.c. */
+/* node_log.c reports write errors with their reason. */
 static void watch_lines(struct node *n, int which, const struct log_writer *log, const char *path,
                         tick now)
 {

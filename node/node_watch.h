@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operator must know, told in the log: once when it begins, then less and less often while
- * it lasts, and when it is over. */
+/* What the operator must know, in the log: once when it begins, then less and less often while it
+ * lasts, and when it has ended. */
 #ifndef NODE_WATCH_H
 #define NODE_WATCH_H
 
@@ -12,19 +12,19 @@
 struct node;
 struct node_link;
 
-/* Tells one kind of trouble 10 s apart at first, then each time twice as long, up to 10 min; anew
- * after as long a rest. */
+/* Logs one kind of event at first every 10 s, then with doubled pauses up to 10 min; from the
+ * beginning after as long a rest. */
 struct watch_pace {
-    tick after, pause; /* not again before; 0, 0: nothing was told yet */
+    tick after, pause; /* not again before; 0, 0: nothing was logged yet */
 };
 bool watch_may_tell(struct watch_pace *p, tick now);
 
-/* A link that reads nothing while there is no room for what it brings (node_hold.h). Short pauses
- * in between are part of the same stop, which ends when it read for STOP_CALM. */
+/* A link that does not read while there is no room for its bundles (node_hold.h). Short pauses in
+ * between belong to the same stop, which ends when it has read for STOP_CALM. */
 struct stop_watch {
-    bool running, stopped;          /* a stop is under way; nothing is read at this moment */
-    bool told;                      /* that it is under way */
-    tick began, changed;            /* the stop; when reading stopped or went on, at last */
+    bool running, stopped;          /* a stop is in progress; reading is stopped at this moment */
+    bool told;                      /* the stop was logged */
+    tick began, changed;            /* begin of the stop; latest change of reading */
     tick time;                      /* that reading stood still, without the present pause */
     tick tell_after;                /* the next line is not before */
     enum agent_refusal refusal;     /* why its bundle waits: of FULL, QUOTA and QUEUE … */
@@ -39,12 +39,12 @@ struct link_watch {
     struct stop_watch stop;
     struct stop_watch unstored; /* as looked at once a second: the store is slower than the peer */
     struct stop_watch answers;  /* likewise: too many acknowledgements wait to be sent */
-    bool silent; /* the peer owes an answer for longer than 10 RTO, and that was told */
+    bool silent; /* the peer owes an answer for longer than 10 RTO, and this was logged */
     tick silent_since;
     bool never_heard; /* … and it was never heard before */
     struct watch_pace silence, failing, queueing, one_way;
-    uint64_t failed;        /* tries to forward that were told of */
-    uint64_t queue_refused; /* bundles for which its queue had no room, likewise */
+    uint64_t failed;        /* logged failed attempts to forward */
+    uint64_t queue_refused; /* logged bundles without room in its queue */
     /* changes between up and down in the minute that began then; more than FLAPS are not told one
      * by one */
     tick flaps_begun, calm_at; /* calm_at: it is flapping until then; 0: it is not */
@@ -52,28 +52,28 @@ struct link_watch {
 };
 #define WATCH_FLAPS 6
 
-/* Of the node: what was told of. */
+/* Of the node: logged values. */
 struct node_watch {
     uint64_t expired, stale, stores, lines[2], unrouted, echo_unsent, unconnected;
     int store_error;              /* of the last that failed: HELIO_E* */
     tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
-    uint64_t unconfigured_untold; /* those that were left out since it was told */
+    uint64_t unconfigured_untold; /* those omitted since the last line */
     uint64_t no_descriptor;
-    uint64_t forbidden[PERMIT_WAYS]; /* refusals of rules that were told */
+    uint64_t forbidden[PERMIT_WAYS]; /* logged refusals by rules */
     struct watch_pace expiring, staling, storing, losing[2], unconfigured, descriptors, unrouting,
         echoing, connecting;
     struct watch_pace forbidding[PERMIT_WAYS];
 };
 
 void node_watch_tick(struct node *n); /* once a second */
-/* Reading stops, or goes on. */
+/* Reading stops, or continues. */
 void node_watch_stop(struct node_link *l, bool stopped);
 /* A bundle of the link waits, and the agent has just said why. */
 void node_watch_waits(struct node_link *l, enum agent_refusal why);
-/* The link is up or down now: is that to be told by itself? */
+/* The link went up or down: is that to be logged by itself? */
 bool node_watch_flap(struct node_link *l, bool up);
-/* Is a line about this link to be told? Links of unconfigured peers share WATCH_UNCONFIGURED lines
- * at once and 2 more each second: each connection is a new link. */
+/* Is a line about this link to be logged? Links of unconfigured peers share WATCH_UNCONFIGURED
+ * lines at once and 2 more each second: each connection is a new link. */
 bool node_watch_line(const struct node_link *l);
 #define WATCH_UNCONFIGURED 100
 

@@ -42,14 +42,14 @@
 #define TROUBLE_PAUSE (10 * TICK_S)
 #define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes of the store */
 #define LOG_FLUSH (250 * TICK_MS)
-/* Above half of the room for bundles and so much, freed memory is given back: early, since a long
- * bundle that takes the place of freed blocks keeps their pages. 64 MiB beside the room are
- * promised (RssAnon). */
+/* Above half of the room for bundles plus this, freed memory is returned to the kernel: early,
+ * because a long bundle that reuses freed blocks keeps their pages. 64 MiB above the room are
+ * documented (RssAnon). */
 #define MEMORY_BESIDE (UINT64_C(24) << 20)
 
 struct node_handles {
     const char *manager; /* the service manager's socket (os/notify.h); NULL: none */
-    bool watched;        /* it wants to hear each few seconds that the loop goes round */
+    bool watched;        /* it expects a notification every few seconds that the loop is running */
     struct alarm second, log_flush;
     struct uv_signals *signals;
     uint64_t seconds;
@@ -141,9 +141,8 @@ static int restore_mark(void *context, struct slice id, uint64_t until_ms)
     return err == HELIO_EFORMAT ? 0 : err;
 }
 
-/* Where the sequence numbers of this node go on. Without a clock and without a note (a new store,
- * or none) they begin at random: from 0 the bundles would have the ids of those of an earlier life.
- */
+/* The first sequence number of this run. Without a clock and without a note (a new store, or none)
+ * it is random: from 0 the bundles would have the ids of an earlier run. */
 static void restore_sequence(struct node *n)
 {
     uint8_t value[STORE_NOTE_MAX];
@@ -198,8 +197,8 @@ static int open_store(struct node *n)
 
 /* ---- the end ---- */
 
-/* The links are closed: what the store finished is answered, then nothing is left to do. Of a start
- * that failed, this closes as much as there is, in reverse; nobody waits for an answer then. */
+/* The links are closed: finished work of the store is answered, then nothing is left to do. After a
+ * failed start this closes all existing parts in reverse order; no answers are due then. */
 static void finish_node(struct node *n)
 {
     struct node_handles *h = n->handles;
@@ -232,8 +231,8 @@ static void stop_node(struct node *n)
     node_links_close(n, finish_node);
 }
 
-/* The only way out of a start that failed, wherever it did: no turn and no alarm calls the parts
- * that are not there, and those that are end as ever. */
+/* Ends a failed start, wherever it failed: no turn and no alarm calls missing parts, and existing
+ * ones end as usual. */
 static void abandon_node(struct node *n)
 {
     n->failed = true;
@@ -246,7 +245,7 @@ static void on_signal(void *context, int number)
     struct node *n = context;
     if (number == SIGHUP) {
         node_log_reopen(n);
-        (void)node_reload(n, NULL, NULL); /* it is told */
+        (void)node_reload(n, NULL, NULL); /* it is logged */
         return;
     }
     (void)notify_send(n->handles->manager, "STOPPING=1");
@@ -274,8 +273,8 @@ static void begin_alarms(struct node *n)
         alarm_set(&h->log_flush, world_now(n->world) + LOG_FLUSH);
 }
 
-/* Whose sockets they are is asked before the links take addresses, so that a second node of one
- * configuration is told of the first. */
+/* Checks the sockets' owners before the links use addresses, so that a second node with one
+ * configuration reports the first one. */
 static int claim_sockets(struct node *n)
 {
     const struct config *c = n->config;
@@ -299,7 +298,8 @@ static bool fill_place(struct node *n, const char *key, const char *path,
     return false;
 }
 
-/* After all else, the applications' last: who reaches a node there reaches all of it. */
+/* After everything else, the applications' socket last: a client that can connect reaches a
+ * complete node. */
 static int open_sockets(struct node *n)
 {
     const struct config *c = n->config;

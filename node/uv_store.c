@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop collects jobs and hands them over in one go; the thread runs all that it finds as one
- * transaction, so that the medium's flush is shared by everything that waited meanwhile, and hands
- * them back.
+ * The storage thread. The loop collects jobs and passes them in one step. The thread executes all
+ * of them as one transaction, so that they share the medium's flush, and passes them back. Results
+ * of a transaction are reported in pieces of ANSWERS_MAX, between which the loop serves everything
+ * else: each result causes work (a bundle is forwarded, an application is read), and links wait. Of
+ * many removals (bundles that end together) a transaction has only some, so that no put waits for
+ * all of them: it is as long as the agent's window of puts (bp/agent/agent_storing.c) makes it.
  *
- * What a transaction finished is told in pieces of ANSWERS_MAX, between which the loop looks at all
- * else: each answer makes work (a bundle is forwarded, an application reads on), and links wait.
- *
- * Of many removals (bundles that end together) a transaction has some only, so that no put waits
- * for all of them: it is as long as the agent's window of puts (bp/agent/agent_storing.c) makes it.
- *
- * What can go wrong: a put for which there is no room fails alone; if other puts of its transaction
- * took the room, or removals are left that make some, it is tried again. A commit that fails (the
- * medium is full) undoes all, so each job is tried again in a transaction of its own: those that
- * fit stay. A removal that fails is kept and tried with the next batch, since nobody asks for it
- * again. A bundle whose bytes are damaged is set aside and not tried again. Marks come as fast as
- * bundles do: once there are more old ones than a call removes, each round removes some.
+ * What can go wrong: a put without room fails alone; if other puts of its transaction used the
+ * room, or pending removals will free some, it is tried again. A commit that fails (the medium is
+ * full) undoes everything, so each job is tried again in a separate transaction: those that fit
+ * succeed. A removal that fails is kept and tried with the next batch, because the agent does not
+ * repeat it. A bundle with damaged bytes is set aside and not tried again. Marks arrive as fast as
+ * bundles: when there are more old ones than a call removes, each round removes some.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +26,7 @@
 #include "os/uv_bell.h"
 #include "store/store_record.h"
 
-#define ANSWERS_MAX 32          /* told in one round of the loop */
+#define ANSWERS_MAX 32          /* results reported in one round of the loop */
 #define PUT_BESIDE 1024         /* bytes that a put takes beside the bundle's, about */
 #define LOOK_LEAST (256U << 10) /* between two looks at the medium */
 
@@ -58,11 +55,11 @@ struct storage {
     uv_thread_t thread;
     struct uv_bell *bell; /* the thread has done something */
     bool running;
-    struct jobs collected; /* the loop's: to be handed over, */
-    struct jobs finished;  /* … and done, but not told yet */
+    struct jobs collected; /* the loop's: to be passed to the thread, */
+    struct jobs finished;  /* … and finished, but not reported yet */
     struct jobs retry;     /* the thread's: removals that failed, */
     struct jobs removals;  /* … removals that have their turn later, */
-    struct jobs again;     /* … and puts that found no room before these, or beside others */
+    struct jobs again;     /* … and puts without room before these, or beside others */
     uint64_t forget_ms;    /* the thread's: marks that end before may go … */
     bool forget_more;      /* … and there are more of them than one call takes */
     uint64_t look_at;      /* the thread's: bytes of puts until it looks at the medium again */
@@ -179,7 +176,7 @@ static void run_job(struct store *s, struct job *j)
         j->result = ops->note(s, (const char *)id.data, slice_of(j->bytes, j->head_len));
         return;
     case JOB_TIDY:
-        break; /* has no place in a transaction */
+        break; /* not part of a transaction */
     }
     if (j->result < 0 || id.len == 0)
         return;
@@ -200,8 +197,8 @@ static void run_one(struct store *s, struct job *j)
         j->result = s->ops->commit(s);
 }
 
-/* A transaction for each job; removals first, since they make room. A bundle's removal is never in
- * the batch of its put: the agent has not heard yet that it is stored. */
+/* A transaction for each job; removals first, because they free room. The removal of a bundle is
+ * never in the batch of its put: the agent does not know yet that it is stored. */
 static void run_alone(struct store *s, struct job *first)
 {
     for (struct job *j = first; j != NULL; j = j->next)
@@ -241,7 +238,7 @@ static void run_jobs(struct store *s, struct job *first, bool removals, int err)
     }
 }
 
-/* Removals first: what is dropped makes room for what took its place. */
+/* Removals first: dropped bundles free the room of the bundles that replaced them. */
 static void run_batch(struct storage *storage, struct job *first)
 {
     struct store *s = storage->store;
@@ -276,7 +273,7 @@ static void fill_batch(struct storage *s, struct jobs *asked, struct jobs *batch
     }
 }
 
-/* put: something was put with it. The next transaction has more room: for fewer puts, and after
+/* put: a put succeeded with it. The next transaction has more room: with fewer puts, and after
  * removals. */
 static struct jobs *jobs_after(struct storage *s, const struct job *j, bool put,
                                struct jobs *finished)
@@ -303,7 +300,7 @@ static uint64_t keep_failed(struct storage *s, struct jobs *batch, struct jobs *
     return failed;
 }
 
-/* Is it time to look at the medium's room? */
+/* Is it time to check the medium's room? */
 static bool look_is_due(struct storage *s, const struct job *finished)
 {
     uint64_t put = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection begins with its configuration; then a sender's bundles go to the agent and are
- * answered when the agent has decided, and a subscriber gets bundles and answers them.
- *
- * What can go wrong: a message that is not legal here is answered with an error and, where the
- * stream cannot be trusted any more, the end of the connection. Bundles that a connection did not
- * answer go back to the agent when it ends.
+ * A connection begins with its configuration. Then a sender's bundles are passed to the agent and
+ * answered with the agent's decision; a subscriber gets bundles and answers them. What can go
+ * wrong: an illegal message is answered with an error and, if the stream can no longer be
+ * interpreted, the end of the connection. Unanswered bundles of an ended connection return to the
+ * agent.
  */
 #include "node/app/app.h"
 
@@ -286,9 +285,9 @@ static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
     *qos = (struct bundle_qos){.priority = (enum bundle_priority)(m->priority - 1),
                                .ordinal = (uint8_t)m->ordinal};
     out->qos = m->priority == 0 ? NULL : qos;
+    /* clients without our field ask for reports by naming their end */
     if (m->bundle_flags == 0 && *m->report_to_eid != '\0')
-        out->flags = BUNDLE_TIMED_REPORTS; /* clients without our field ask for reports by naming
-                                              their end */
+        out->flags = BUNDLE_TIMED_REPORTS;
     if (c->endpoint == NULL)
         return "the connection is not configured";
     if (node_self_at(c->apps->node, &c->endpoint->eid)) /* a link that was added since */
@@ -340,7 +339,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
                                      ? REFUSE_NO_MEMORY
                                      : agent_send(a->node->agent, &q, node_now(a->node), &r->id);
     a->counters.requests++;
-    a->node->rests.quick++; /* links whose bundles take long leave it more time */
+    a->node->rests.quick++; /* links with long bundles leave it more time */
     node_wake(a->node);
     if (refusal == REFUSE_NONE) {
         hash_add(&a->requests, &r->by_token, r->token); /* counted up here */
@@ -398,10 +397,9 @@ void apps_answer(struct apps *a, const struct agent_action *action)
     app_touch(c);
 }
 
-/* What names the bundle is its connection's endpoint, and the time and sequence number that the
- * answer to its request told: so nobody can take back another's. It may have left, or an LTP block
- * that it shares with others carries it right now; then it is deleted when that is over, unless it
- * was sent. */
+/* A bundle is identified by its connection's endpoint, and the time and sequence number in the
+ * answer to its request: so a client cannot take back another one's. If it is in transmission,
+ * alone or in an LTP block with others, it is deleted after that, unless it was sent. */
 static Aap2__ResponseStatus take_back(struct app *c, const Aap2__CancelADU *m, const char **why)
 {
     struct node *n = c->apps->node;
@@ -503,8 +501,8 @@ static void end_now(struct app *c)
     app_touch(c);
 }
 
-/* Who sends requests keeps the connection alive: a sender's silence of twice the interval ends it,
- * a subscriber is asked once per interval. */
+/* A sender keeps the connection alive by its requests: silence of twice the interval ends it. A
+ * subscriber is asked once per interval. */
 void app_keepalive(struct app *c, tick now)
 {
     if (c->endpoint == NULL && now >= c->begun + APP_CONFIGURE_TIME) {
@@ -552,7 +550,7 @@ void app_fini(struct app *c)
         struct app_request *r = container_of(l, struct app_request, node);
         list_sub(l);
         r->app = NULL;
-        if (!r->waiting) { /* answered, but not its turn: nobody else refers to it */
+        if (!r->waiting) { /* answered, but not its turn: nothing else refers to it */
             message_free(r->answer);
             free(r);
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles for applications: each is written to the subscriber that the agent names, which answers
- * in the same order. One that ends before its answer (its lifetime is over) is taken back: what was
- * not written yet never is; else its answer, when it comes, only makes room for the next. What can
- * go wrong: an answer to nothing ends the connection; memory.
+ * Bundles for applications: each is written to the subscriber that the agent selects, which answers
+ * in the same order. A bundle that ends before its answer (its lifetime has expired) is taken back:
+ * if it was not written yet, it never is; otherwise its later answer only frees its part of the
+ * window. What can go wrong: an answer without a delivery ends the connection; memory.
  */
 #include <stdlib.h>
 

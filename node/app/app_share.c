@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of applications' bundles until the store has them (bundles.memory). While there is room
- * everybody is read. When there is none, a connection goes on within its share of what is kept for
- * that: equal parts for the users that have bundles under way, and within these for their
- * connections. So one huge or slow upload keeps nobody out. Beyond its share one payload at a time
- * goes on, whose connection has the turn: a payload may be longer than all of that. What has come
- * of payloads counts in the memory of all bundles, too (agent_reserve); while there is none left,
- * memory is full here as well, and the payload with the turn waits.
+ * Memory of applications' bundles until they are stored (bundles.memory). While there is room all
+ * connections are read. Without room, a connection continues within its share of a reserve: equal
+ * parts for the users with bundles in progress, and within these for their connections. So one huge
+ * or slow upload keeps no other one out. Beyond its share one payload at a time continues, whose
+ * connection has the turn: a payload may be longer than the whole reserve. Received bytes of
+ * payloads also count in the memory of all bundles (agent_reserve); when that is full, memory is
+ * full here as well, and the payload with the turn waits.
  *
- * What can go wrong: a payload that has the turn and does not grow, while others wait for it. Its
- * connection ends.
+ * What can go wrong: the payload with the turn does not grow while others wait for it. Its
+ * connection is ended.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define SHARED_PART 4 /* of bundles.memory: a quarter, beside it */
 #define TURN_BYTES                                                                                 \
     (256U << 10)    /* that a payload with the turn grows by in APP_TURN_TIME at least */
-#define USER_PART 3 /* places of one user for each that is free */
+#define USER_PART 3 /* connections of one user for each free one */
 
 static uint64_t used_by(const struct app *c)
 {
@@ -51,7 +51,8 @@ bool app_may_read(const struct app *c)
         return false;
     if (!app_memory_full(a) || used_by(c) < share_of(c))
         return true;
-    /* One connection's payload always goes on, and each may begin one: nobody waits for ever. */
+    /* The connection with the turn always continues, and each may begin one payload: no connection
+     * waits for ever. */
     return c->requests_len == 0 && (c->reading == 0 || (a->turn == c && !c->starves));
 }
 
@@ -73,7 +74,7 @@ static void give_turn(struct apps *a, struct app *c)
     a->turn_bytes = c->reading;
 }
 
-/* To the next connection with a payload under way, or to nobody. */
+/* To the next connection with a payload in progress, or to none. */
 static void pass_turn(struct apps *a)
 {
     struct app *from = a->turn;
@@ -110,7 +111,7 @@ static void count_busy(struct app *c, uint64_t before)
     }
 }
 
-/* What has come of its payload has room among all bundles, or it starves. */
+/* Reserves memory for the received bytes of its payload, or the connection waits. */
 static void reserve_payload(struct app *c)
 {
     struct apps *a = c->apps;
@@ -294,8 +295,8 @@ static struct app_user *find_user(const struct apps *a, uint64_t id)
     return NULL;
 }
 
-/* One user leaves a quarter of what is free to others; programs whose user is not known are not
- * limited. */
+/* One user leaves a quarter of the free connections to others; programs with an unknown user are
+ * not limited. */
 static bool may_connect(const struct apps *a, const struct app_user *u, uint64_t id)
 {
     const uint64_t free_places = APP_CONNECTIONS_MAX - a->counters.connections;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The echo endpoint: a bundle's payload goes back to its source as a new bundle, marked as an
- * answer if the configuration says so. Answers are not answered, since two echoes would go on for
- * ever: not what carries the mark, nor what comes from the conventional endpoint of other nodes'
- * echoes, nor more than so many of an endpoint, in all and with the same payload. Neither are
- * administrative records, nor bundles of sources where no application can be.
+ * The echo endpoint returns a bundle's payload to its source as a new bundle, marked as an answer
+ * if configured. Answers are not answered, because two echo endpoints would continue for ever: no
+ * bundle with the mark, none from the conventional echo endpoint of other nodes, and only a limited
+ * number for one endpoint, in all and with the same payload. Administrative records, and bundles of
+ * sources that cannot be an application, are not answered either.
  */
 #include <assert.h>
 
@@ -12,7 +12,8 @@
 #include "base/hash.h"
 #include "node/node.h"
 
-/* The same service as this echo's, which other nodes have for theirs unless told otherwise. */
+/* Is the source the same service at another node, which other nodes use for their echo by
+ * default? */
 static bool is_other_echo(const struct eid *from, const struct eid *echo)
 {
     if (from->scheme != echo->scheme)
@@ -26,7 +27,7 @@ static bool is_other_echo(const struct eid *from, const struct eid *echo)
 static bool is_marked(const struct agent_action *a)
 {
     struct bundle b;
-    if (a->payload.data == buf_data(a->bundle)) /* came in fragments: there are no blocks */
+    if (a->payload.data == buf_data(a->bundle)) /* reassembled: there are no blocks */
         return false;
     if (bundle_decode(buf_data(a->bundle), a->bundle->len, BUNDLE_LENIENT, &b, NULL) < 0)
         return false;
@@ -75,7 +76,7 @@ static bool answers(struct node *n, const struct agent_action *a)
            is_within_limits(n, a);
 }
 
-/* node_watch.c has it logged: the source sees only that no answer comes. */
+/* node_watch.c logs it: the source only sees that no answer arrives. */
 static void note_unsent(struct node *n, const struct agent_action *a, enum agent_refusal why)
 {
     assert(why != REFUSE_NONE);
