@@ -9,8 +9,8 @@
 
 #include "conf/conf_groups.h"
 #include "conf/json_number.h"
+#include "node/config/config.h"
 #include "node/config/config_link.h"
-#include "node/config/config_notes.h"
 #include "node/node.h"
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"

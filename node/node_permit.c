@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "node/config/config_diff.h"
+#include "node/config/config.h"
 #include "node/config/config_permit.h"
 #include "os/users.h"
 

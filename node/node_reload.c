@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "node/config/config_diff.h"
+#include "node/config/config.h"
 #include "node/config/config_link.h"
 #include "node/config/config_tables.h"
 #include "node/node_change.h"

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/secret.h"
-#include "node/config/config_diff.h"
-#include "node/config/config_security.h"
+#include "node/config/config.h"
+#include "node/config/config_tables.h"
 #include "node/node_ivs.h"
 #include "node/node_keys.h"
 #include "os/crypto.h"

@@ -16,11 +16,8 @@
 #include "base/words.h"
 #include "conf/conf_section.h"
 #include "node/config/config_link.h"
-#include "node/config/config_lists.h"
 #include "node/config/config_permit.h"
-#include "node/config/config_security.h"
 #include "node/config/config_tables.h"
-#include "node/config/config_value.h"
 
 #define NEEDS_KEYS "it needs at least the keys node and socket"
 

@@ -128,7 +128,7 @@ struct config {
     size_t endpoints_len;
     char *token_files;   /* of the modules of keys in tokens, for the sandbox; "": none */
     char *security_keys; /* folder of keys of bundle security; "": none */
-    void *security;      /* struct config_security (config_security.h) */
+    void *security;      /* struct config_security (config_tables.h) */
     size_t security_len;
     void *rules; /* struct config_rule (config_permit.h) */
     size_t rules_len;
@@ -181,5 +181,24 @@ size_t config_numbers(const char *text, uint64_t *out, size_t max);
 
 /* The echo endpoint of the node; false when it is off. */
 bool config_echo(const struct config *c, struct eid *out);
+
+/* What a configuration says that does nothing, or not what it seems to: the node starts all the
+ * same. */
+
+/* A line of the file, 0: not known, and a text that begins with the key. */
+typedef void config_note(void *context, uint32_t line, const char *text);
+
+/* Of a configuration that config_parse accepted. */
+void config_notes(const struct config *c, config_note *note, void *context);
+
+/* ---- What differs between two configurations, key by key ---- */
+
+/* Have both structs of the table the same value for this key? */
+bool config_value_equal(const struct conf_option *o, const void *a, const void *b);
+/* The first list whose items differ; NULL: all are equal. */
+const struct cla_list *config_lists_differ(const struct cla_list *lists, const void *a,
+                                           const void *b);
+/* The field of `to` gets the value of `from`. False: no memory, and nothing changed. */
+bool config_value_copy(const struct conf_option *o, const void *from, void *to);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares values by their meaning, with the types of the tables of keys. What can go wrong: memory
  * for a text. */
-#include "node/config/config_diff.h"
+#include "node/config/config.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each key is looked up in the tables of all adapters. What can go wrong is the user's: an adapter
  * that does not exist, a key of an adapter that the link does not have. */
-#include "node/config/config_foreign.h"
 
 #include <stdio.h>
 #include <string.h>

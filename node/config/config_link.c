@@ -14,10 +14,7 @@
 
 #include "base/words.h"
 #include "conf/conf_groups.h"
-#include "node/config/config_foreign.h"
-#include "node/config/config_lists.h"
 #include "node/config/config_tables.h"
-#include "node/config/config_value.h"
 
 #define KEYS_MAX 256 /* of an adapter */
 #define NAME_MAX_BYTES 64

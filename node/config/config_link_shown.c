@@ -7,7 +7,6 @@
 
 #include "conf/conf_groups.h"
 #include "conf/conf_section.h"
-#include "node/config/config_foreign.h"
 #include "node/config/config_link.h"
 #include "node/config/config_tables.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each item of a list is a section of its own, with its line. What can go wrong is the user's, or
  * memory. */
-#include "node/config/config_lists.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include <string.h>
 
 #include "conf/conf_section.h"
-#include "node/config/config_value.h"
+#include "node/config/config_tables.h"
 
 void config_lists_words(const struct cla_list *lists, const char *words[CONFIG_LISTS_MAX + 1])
 {

@@ -3,7 +3,7 @@
  * Each function finds one kind of mistake that is not an error: a limit without effect, an unused
  * folder, a rule that matches no bundle. A correct file has no notes.
  */
-#include "node/config/config_notes.h"
+#include "node/config/config.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "node/config/config_permit.h"
-#include "node/config/config_security.h"
+#include "node/config/config_tables.h"
 #include "os/address.h"
 
 #define DATA_BURST UINT64_C(1000000) /* bytes: unless data_burst is given */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/config/config_value.h"
+#include "node/config/config_tables.h"
 #include "os/users.h"
 
 #define RATE_MAX UINT64_C(1000000)

@@ -4,13 +4,12 @@
  * target that hops change, an operation that a forwarding node cannot verify, a key without a
  * folder.
  */
-#include "node/config/config_security.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "node/config/config_value.h"
+#include "node/config/config_tables.h"
 
 #define AT(field) offsetof(struct config_security, field)
 

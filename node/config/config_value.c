@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The types of value that only a node knows; all others are conf's. What can go wrong: a text that
  * is no endpoint id or no address. */
-#include "node/config/config_value.h"
+#include "node/config/config_tables.h"
 
 #include <stdio.h>
 

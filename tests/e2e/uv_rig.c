@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "conf/conf_groups.h"
-#include "node/config/config_value.h"
+#include "node/config/config_tables.h"
 
 static void die(const char *what, const char *detail)
 {

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
 #include "tools/files/files_id.h"
 #include "tools/files/files_receiver.h"
 

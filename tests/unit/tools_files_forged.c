@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "tests/unit/suite.h"
-#include "tools/files/files_digest.h"
 #include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
 #include "tools/files/files_receiver.h"

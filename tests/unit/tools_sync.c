@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "tests/unit/suite.h"
-#include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 #include "tools/sync/sync_copy.h"
 #include "tools/sync/sync_source.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can go wrong: the folder cannot be read, memory; either looks like a folder without logs. */
-#include "tools/analyze/analyze_folder.h"
+#include "tools/analyze/analyze_options.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -11,7 +11,6 @@
 
 #include "base/units.h"
 #include "os/arguments.h"
-#include "tools/analyze/analyze_folder.h"
 
 enum {
     OPT_SERIES = 256,

@@ -3,6 +3,9 @@
 #ifndef TOOLS_ANALYZE_OPTIONS_H
 #define TOOLS_ANALYZE_OPTIONS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "tools/analyze/analyze_extract.h"
 #include "tools/analyze/analyze_model.h"
 #include "tools/analyze/input.h"
@@ -38,5 +41,15 @@ struct analyze_options {
 /* Ends the program with exit code 2 when something is wrong. */
 void analyze_options_parse(struct analyze_options *o, int argc, char **argv);
 void analyze_options_fini(struct analyze_options *o);
+
+/* ---- The logs in a folder of results, as helio-lab and helio-sim --log-dir leave it ---- */
+
+/* Is there a folder of that name? */
+bool analyze_is_folder(const char *path);
+
+/* The paths of its segment, bundle and drop logs (*.segments.csv, *.bundles.csv, *.drops.csv, also
+ * with .gz behind them), by name; the caller owns the list and each path. The count; 0: there are
+ * none, it cannot be read or there is no memory, and then there is no list. */
+size_t analyze_folder_logs(const char *path, char ***out);
 
 #endif

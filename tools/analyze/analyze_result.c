@@ -11,8 +11,6 @@
 
 #include "conf/json_number.h"
 #include "tools/analyze/analyze_table.h"
-#include "tools/analyze/capture_result.h"
-#include "tools/analyze/clocks_result.h"
 
 /* NULL: nothing is known of losses. */
 static const char *basis_word(const struct analyze_flow *f)

@@ -36,4 +36,21 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
 /* Returns false when the file cannot be written. */
 bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_totals *t);
 
+/* ---- What is told of the clocks of the logs, and of logs that hold several runs ---- */
+
+/* A line for each pair of clocks that differ, each correction, and each doubt; nothing else. */
+void clocks_text(FILE *f, const struct analyze_totals *t);
+
+/* An array; the caller owns it. */
+struct json_t *clocks_json(const struct analyze_totals *t);
+struct json_t *clocks_fixes_json(const struct analyze_totals *t);
+
+/* What the summary says of captures: what is in them, and which end each was taken for. */
+
+/* The end of a line that was begun, and further lines but the last one's end. */
+void capture_text(FILE *f, const struct analyze_totals *t);
+
+/* The caller's. */
+struct json_t *capture_json(const struct analyze_totals *t);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A capture does not say at which end it was taken unless it is a cooked one: so what it was taken
  * for is told of each, and that two of one end cannot be the two ends. */
-#include "tools/analyze/capture_result.h"
+#include "tools/analyze/analyze_result.h"
 
 #include <assert.h>
 #include <inttypes.h>

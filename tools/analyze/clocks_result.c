@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offsets are told in milliseconds with their sign: + is ahead. */
-#include "tools/analyze/clocks_result.h"
+#include "tools/analyze/analyze_result.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -14,7 +14,6 @@
 
 #include "base/err.h"
 #include "ltp/engine.h"
-#include "tools/analyze/watch_join.h"
 #include "tools/analyze/watch_pair.h"
 #include "tools/analyze/watch_session.h"
 

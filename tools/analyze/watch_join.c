@@ -7,7 +7,7 @@
  * What can go wrong: sessions without any report (nothing is put together), numbers that are used
  * again by a node that was started again (few among the votes), and memory.
  */
-#include "tools/analyze/watch_join.h"
+#include "tools/analyze/watch_pair.h"
 
 #include <assert.h>
 #include <stdlib.h>

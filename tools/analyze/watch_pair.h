@@ -93,4 +93,12 @@ static inline bool watch_known(uint64_t engine)
     return engine < WATCH_UNKNOWN;
 }
 
+/* Flows that are not each other's reverse, but carry the same sessions: nodes that send from
+ * another socket than the one that is answered to, relays that change ports. */
+
+/* From the segments that wait (in `held`): puts pairs together of which each has one direction
+ * only; when sessions pass several pairs, finds at which of them their sender is, and at which
+ * their receiver; gives these the same names. 0 or HELIO_ENOMEM. */
+int watch_join(struct watch_pairs *w, struct list *held);
+
 #endif

@@ -13,10 +13,7 @@
 #include "conf/conf_section.h"
 #include "node/config/config.h"
 #include "os/arguments.h"
-#include "tools/ctl/helioctl_ask.h"
-#include "tools/ctl/helioctl_plan.h"
-#include "tools/ctl/helioctl_show.h"
-#include "tools/ctl/helioctl_top.h"
+#include "tools/ctl/helioctl.h"
 
 static const char help[] =
     "usage: helioctl (--socket PATH | CONFIG.yaml) [--json] COMMAND\n"

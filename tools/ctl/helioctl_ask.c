@@ -4,7 +4,7 @@
  * a node that is stopped or hangs takes the connection and never answers, so each wait has an end;
  * the path is the application socket's, which speaks another protocol.
  */
-#include "tools/ctl/helioctl_ask.h"
+#include "tools/ctl/helioctl.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words become one request line, the answer becomes tables. What can go wrong: words that are not
  * understood; what they say of the plan is the node's to check. */
-#include "tools/ctl/helioctl_plan.h"
+#include "tools/ctl/helioctl.h"
 
 #include <jansson.h>
 #include <limits.h>

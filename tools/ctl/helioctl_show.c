@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of a node as tables: which columns, and what stands below. What a node does not tell
  * shows as "-". */
-#include "tools/ctl/helioctl_show.h"
+#include "tools/ctl/helioctl.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "tools/ctl/ctl_table.h"
-#include "tools/ctl/helioctl_plan.h"
 
 static const struct column link_columns[] = {
     {"NAME", "name", COLUMN_TEXT},

@@ -4,7 +4,6 @@
  * as far as the screen goes. What can go wrong: the node does not answer; on a screen that is
  * shown, and asked again, in lines it is the end.
  */
-#include "tools/ctl/helioctl_top.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -14,9 +13,8 @@
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "tools/ctl/helioctl_ask.h"
+#include "tools/ctl/helioctl.h"
 #include "tools/ctl/helioctl_screen.h"
-#include "tools/ctl/helioctl_show.h"
 #include "tools/ctl/helioctl_top_private.h"
 
 static bool look_at(struct top *t, bool quiet)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 
 #define PART 65536
 

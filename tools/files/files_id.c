@@ -3,7 +3,6 @@
 #include "tools/files/files_id.h"
 
 #include "base/cursor.h"
-#include "tools/files/files_digest.h"
 
 /* Of `first`, which has a fixed length, and `second`. */
 static bool hash_parts(struct slice first, struct slice second, uint8_t out[FILES_ID])

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
 #include "tools/files/files_id.h"
 
 #define RANGES_MAX 65536

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
 #include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
 #include "tools/files/files_place.h"

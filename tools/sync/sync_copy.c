@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 #include "tools/sync/sync_place.h"
 
 #define PART "receive"

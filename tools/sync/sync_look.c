@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 #include "tools/sync/sync_source.h"
 
 #define SOON (500 * TICK_MS)            /* from a change to the look */

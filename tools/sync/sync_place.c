@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 #include "tools/files/files_place.h"
 
 #define NAMES_MAX 1000

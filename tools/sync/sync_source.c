@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 
 #define PART "send"
 #define JOBS_MAX 16 /* transfers at once */
