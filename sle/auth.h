@@ -21,9 +21,9 @@ enum sle_hash {
 };
 enum sle_auth_level { SLE_AUTH_NONE, SLE_AUTH_BIND /* BIND and its return */, SLE_AUTH_ALL };
 
-/* SHA-1 (20 octets) or SHA-256 (32) of `in` to `out`. False: it cannot; then what is to be sent
- * leaves without credentials, and what came is refused. Must not call the engine. `which` is never
- * SLE_HASH_BY_VERSION. */
+/* Computes SHA-1 (20 octets) or SHA-256 (32) of `in` into `out`. False: it failed; then messages
+ * are sent without credentials, and received ones are refused. Must not call the engine. `which` is
+ * never SLE_HASH_BY_VERSION. */
 typedef bool sle_hash_function(void *context, enum sle_hash which, struct slice in, uint8_t *out);
 
 struct sle_identity { /* of one side */
@@ -32,8 +32,8 @@ struct sle_identity { /* of one side */
     uint8_t password_len;
 };
 
-/* A password as configurations have it, two hexadecimal digits for an octet; "" is an empty one.
- * False: it is none, *who is unchanged. */
+/* Parses a password of a configuration: two hexadecimal digits per octet; "" is an empty password.
+ * False: invalid, *who is unchanged. */
 bool sle_password_read(const char *hex, struct sle_identity *who);
 
 /* ISP1Credentials as they are inside `used [1]`. */
@@ -52,15 +52,15 @@ size_t sle_credentials_write(const struct sle_credentials *c, uint8_t *out, size
 /* False: malformed. Any BER form of definite length. */
 bool sle_credentials_read(struct slice in, struct sle_credentials *out);
 
-/* Fills `out` for a message of `who` at this time; false: the hash failed. `which` is not
+/* Sets `out` for a message of `who` at this time; false: the hash failed. `which` must not be
  * SLE_HASH_BY_VERSION. */
 bool sle_credentials_make(const struct sle_identity *who, enum sle_hash which,
                           sle_hash_function *hash, void *context, struct sle_time time,
                           uint32_t random, struct sle_credentials *out);
 
 enum sle_auth_verdict { SLE_AUTH_OK, SLE_AUTH_TIME, SLE_AUTH_WRONG };
-/* Were they made by `who`, not more than `delay` before or after `now`? The digest's length says
- * which hash. */
+/* Were they made by `who`, at most `delay` before or after `now`? The digest's length determines
+ * the hash. */
 enum sle_auth_verdict sle_credentials_check(const struct sle_credentials *c,
                                             const struct sle_identity *who, sle_hash_function *hash,
                                             void *context, struct sle_time now, tick delay);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One walk over a BER structure, to read or to write it: a PDU's shape is told once, and serves
- * both ways. Sticky error, as in base/cursor.h. Read: any definite length form, up to 4 octets of
- * length; written: definite and shortest. Tags are the identifier octets: 0x30, 0xa1, 0xbf64.
+ * Reads or writes a BER structure with the same code: the structure of a PDU is described once for
+ * both directions. Sticky error, as in base/cursor.h. Reading accepts any definite length form, up
+ * to 4 octets of length; writing uses the shortest definite form. Tags are the identifier octets:
+ * 0x30, 0xa1, 0xbf64.
  */
 #ifndef SLE_BER_H
 #define SLE_BER_H
@@ -23,7 +24,7 @@ enum {
 
 struct ber {
     bool writing;
-    bool bad; /* of either way: also what lies in r and w is */
+    bool bad; /* of both directions, including the errors of r and w */
     struct reader r;
     struct writer w;
 };
@@ -33,7 +34,7 @@ struct ber ber_writer(void *out, size_t room);
 /* Reading: nothing was wrong, and all was read. Writing: it fitted. */
 bool ber_done(const struct ber *b);
 
-/* The tag that comes next (0: none, or the end of what is open), or when writing, `tag` itself: the
+/* The next tag (0: none, or the end of the open value), or when writing, `tag` itself: the
  * alternative of a CHOICE. */
 uint32_t ber_choice(struct ber *b, uint32_t tag);
 /* Is there more in what is open? Reading only. */
@@ -43,7 +44,7 @@ static inline bool ber_more(const struct ber *b)
 }
 void ber_fail(struct ber *b);
 
-/* A constructed value, or any whose content is walked by hand: from open to close. */
+/* A constructed value, or any whose content is processed by hand: from open to close. */
 struct ber_mark {
     const uint8_t *end; /* reading: of what is around it */
     size_t at;          /* writing: of the first octet of its content */
@@ -57,7 +58,7 @@ void ber_u32(struct ber *b, uint32_t tag, uint32_t *value, uint32_t min, uint32_
 void ber_null(struct ber *b, uint32_t tag);
 /* Octets under this tag, min..max of them; they stay where they are. */
 void ber_octets(struct ber *b, uint32_t tag, struct slice *value, size_t min, size_t max);
-/* The same as a C string of at most room - 1 characters, at least min; graphic characters only, and
+/* The same as a C string of at least min, at most room - 1 characters; graphic characters only, and
  * blanks if `blanks`. */
 void ber_text(struct ber *b, uint32_t tag, char *text, size_t min, size_t room, bool blanks);
 

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Space Link Extension over ISP1: service instances, the connections (links) on which they are
- * bound, and what both roles have in common. Pure: no I/O, no clock, no callbacks but the hash.
+ * bound, and the common part of both roles. Pure: no I/O, no clock, no callbacks but the hash.
  *
  *   set up:  sle_new · sle_peer_set · sle_provider_add (sle/provider.h) · sle_user_add (sle/user.h)
  *   links:   sle_accept · sle_connect
- *   push:    sle_link_fed · sle_link_urgent · sle_link_closed · sle_link_wrote · sle_expire,
- *            and what provider.h and user.h have
+ *   push:    sle_link_fed · sle_link_urgent · sle_link_closed · sle_link_wrote · sle_expire, and
+ *            the functions of provider.h and user.h
  *   pull:    sle_link_poll (the next notice) · sle_link_output (what to write) · sle_link_stream
  *            (whether to close) · sle_link_reads, sle_link_space (whether and where to read) ·
  *            sle_deadline
  *
- * After each push the host polls the link until there is no notice, then writes what
- * sle_link_output gives, in turns until it gives nothing or the stream takes no more; then it looks
- * at sle_link_stream. Time never goes back. An engine and all that it returns belong to one thread;
- * nothing here is shared between engines.
+ * After each push the host polls the link until there is no notice. Then it writes the data of
+ * sle_link_output, in turns until there is none or the stream is full; then it checks
+ * sle_link_stream. Time never decreases. An engine and everything that it returns belong to one
+ * thread; engines share nothing.
  *
- * A service instance is known by its identifier, is a provider's or a user's, and is bound on one
- * link at most. A responder's link learns by the BIND which instance it is for: several instances
- * share one listening socket. Users bind; providers of return services may do so as well
- * (sle_connect with such an instance). The life of a link: connection → context → BIND → SLE_BOUND
- * → … → UNBIND → SLE_UNBOUND → SLE_OVER; any failure goes to SLE_OVER directly. A link after
- * SLE_OVER is closed as sle_link_stream says and freed by the host.
+ * A service instance has an identifier, is a provider's or a user's, and is bound on at most one
+ * link. A responder's link learns its instance from the BIND: several instances share one listening
+ * socket. Users bind; providers of return services may do so as well (sle_connect with such an
+ * instance).
+ *
+ * The phases of a link: connection → context → BIND → SLE_BOUND → … → UNBIND → SLE_UNBOUND →
+ * SLE_OVER; any failure leads to SLE_OVER directly. After SLE_OVER the host closes the link as
+ * sle_link_stream says, and frees it.
  */
 #ifndef SLE_ENGINE_H
 #define SLE_ENGINE_H
@@ -42,15 +44,16 @@ struct sle_instance;
 struct sle_config {
     struct sle_identity self; /* our authority identifier and password */
     struct sle_tml_terms tml; /* copied */
-    tick auth_delay;         /* how old or early credentials may be [180 s]; so long those that came
-                                are remembered, 65,536 of a peer, against replays */
+    /* Maximum age, or advance, of credentials [180 s]. For so long received credentials are
+     * remembered to detect replays, 65,536 of each peer. */
+    tick auth_delay;
     sle_hash_function *hash; /* NULL: no authentication; peers with a level are refused */
     void *hash_context;
-    uint64_t seed;          /* of the random numbers in credentials */
-    uint64_t unix_ns;       /* Unix time at tick 0; see sle_clock_set */
-    uint32_t links_max;     /* links at once [1024] */
-    uint32_t receive_bytes; /* of a link's receive buffer [256 KiB]; a longer message makes it
-                               longer as its octets come */
+    uint64_t seed;      /* of the random numbers in credentials */
+    uint64_t unix_ns;   /* Unix time at tick 0; see sle_clock_set */
+    uint32_t links_max; /* links at once [1024] */
+    /* of a link's receive buffer [256 KiB]; a longer message makes it longer as its octets come */
+    uint32_t receive_bytes;
 };
 
 /* NULL: memory is out, or the identity is none. */
@@ -61,13 +64,13 @@ void sle_free(struct sle *s);
 void sle_clock_set(struct sle *s, uint64_t unix_ns);
 struct sle_time sle_now(const struct sle *s, tick now);
 
-/* A remote application: who it is, its password, what is asked of it and sent to it. */
+/* A remote application: its identity and password, and the authentication in both directions. */
 struct sle_peer {
     struct sle_identity who;
     enum sle_auth_level level;
-    enum sle_hash hash; /* of what we send; what comes may have either */
+    enum sle_hash hash; /* of sent messages; received ones may have either */
 };
-/* Adds or changes it (by who.id): links that are open keep what they had. 0, HELIO_EINVAL,
+/* Adds or changes a peer (by who.id): open links keep the former values. Returns 0, HELIO_EINVAL,
  * HELIO_ENOMEM. */
 int sle_peer_set(struct sle *s, const struct sle_peer *peer);
 
@@ -123,16 +126,17 @@ const struct sle_counts *sle_instance_counts(const struct sle_instance *i);
 
 /* ---- time ---- */
 
-/* The earliest of all times that the engine keeps, of whatever link or instance: the head of its
- * one agenda. TICK_NEVER: none. May be earlier than anything happens. Any call that tells the
- * engine something, and sle_link_poll, may change it. */
+/* The earliest of all times of the engine's links and instances: the head of its one agenda.
+ * TICK_NEVER: none. It may be earlier than the next event. Any push call, and sle_link_poll, may
+ * change it. */
 tick sle_deadline(const struct sle *s);
 
-/* Whose time it was. */
+/* The link or instance whose time has come. */
 struct sle_due {
-    struct sle_link *link;         /* poll it, write its output. NULL: the instance has none */
-    struct sle_instance *instance; /* NULL: the link's affair. Without a link (FCLTU whose queue
-                                      goes on being radiated): ask sle_provider_cltu_next */
+    struct sle_link *link; /* poll it, write its output. NULL: the instance has none */
+    /* NULL: the link's time. Without a link (FCLTU whose queue is still being radiated): call
+     * sle_provider_cltu_next. */
+    struct sle_instance *instance;
 };
 /* Serves one time that is due at `now`. False: there is none, and sle_deadline is later. Call it
  * until then. */
@@ -170,29 +174,29 @@ struct sle_instance *sle_link_instance(const struct sle_link *l);
 const char *sle_link_peer(const struct sle_link *l);
 uint8_t sle_link_version(const struct sle_link *l); /* 0: not bound */
 
-/* True while octets are wanted. False: what was read is not polled yet (back-pressure), or the link
- * is over. Heartbeats are not missed while it is false. */
+/* True if octets may be read. False: read data is not polled yet (back-pressure), or the link has
+ * ended. Meanwhile missing heartbeats do not count. */
 bool sle_link_reads(const struct sle_link *l);
-/* Where the next octets go, *len >= 1 at most; NULL: memory is out (the link goes on when there is
- * some). sle_link_reads must be true. */
+/* Returns memory for the next octets, *len >= 1 at most; NULL: no memory (the link continues when
+ * there is some). sle_link_reads must be true. */
 uint8_t *sle_link_space(struct sle_link *l, size_t *len);
 void sle_link_fed(struct sle_link *l, size_t len, tick now);
 
 /* TCP's urgent octet was received: the PEER-ABORT of the peer. Octets before and after it that were
  * not polled are discarded. */
 void sle_link_urgent(struct sle_link *l, uint8_t octet, tick now);
-/* The stream has ended, or broke. */
+/* The stream has ended, or failed. */
 void sle_link_closed(struct sle_link *l, tick now);
 
-/* Up to `max` slices (>= 1) of what is to be written next, one behind the other; 0: nothing. They
- * stay until the next call of sle_link_wrote, which says how many octets were taken; the engine may
- * be told anything in between, and the link may end. */
+/* Returns up to `max` slices (>= 1) to write in sequence; 0: none. They are valid until the next
+ * call of sle_link_wrote, which reports the written octets. Other calls are permitted in between,
+ * and the link may end. */
 size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick now);
 void sle_link_wrote(struct sle_link *l, size_t octets, tick now);
 
-/* For a host that writes in another thread: the same without credentials, which sle_lent_sign makes
- * there. It must be called once before sle_link_wrote, and nothing is to be asked of
- * sle_link_output in between. `lent` has room for SLE_LENT_MAX slices. */
+/* For a host that writes in another thread: the same without credentials, which sle_lent_sign
+ * computes there. Call that once before sle_link_wrote, and do not call sle_link_output in between.
+ * `lent` must have SLE_LENT_MAX slices. */
 #define SLE_LENT_MAX 128
 struct sle_lent {
     const struct sle_identity *self;
@@ -214,11 +218,11 @@ void sle_lent_sign(const struct sle_lent *lent, sle_hash_function *hash, void *c
 enum sle_stream {
     SLE_STREAM_KEEP,
     SLE_STREAM_CLOSE, /* all was written: close it */
-    SLE_STREAM_ABORT, /* write nothing more; send sle_link_abort_octet as urgent data (MSG_OOB),
-                         shut down writing at once, read and discard until its end, or until this
-                         has become RESET with time. Where there is no urgent data (TLS): as RESET
-                       */
-    SLE_STREAM_RESET  /* reset it (SO_LINGER 0) */
+    /* write nothing more; send sle_link_abort_octet as urgent data (MSG_OOB), shut down writing at
+     * once, read and discard until its end, or until this has become RESET with time. Where there
+     * is no urgent data (TLS): as RESET */
+    SLE_STREAM_ABORT,
+    SLE_STREAM_RESET /* reset it (SO_LINGER 0) */
 };
 enum sle_stream sle_link_stream(const struct sle_link *l);
 uint8_t sle_link_abort_octet(const struct sle_link *l); /* of SLE_STREAM_ABORT */
@@ -239,7 +243,7 @@ enum sle_end {
     SLE_END_TML, /* the transport mapping was violated, or its timers ran out: abort says which */
     SLE_END_CLOSED, /* the connection ended unexpectedly */
     SLE_END_MEMORY,
-    SLE_END_REPLAY /* BIND, or its return, had credentials that came before: reset */
+    SLE_END_REPLAY /* BIND, or its return, had replayed credentials: reset */
 };
 const char *sle_end_text(enum sle_end end);
 
@@ -247,16 +251,18 @@ enum sle_notice_kind {
     /* of both roles */
     SLE_BOUND,   /* version, sle_link_peer */
     SLE_UNBOUND, /* unbind: the reason */
-    SLE_OVER,    /* comes last, once: end, bind_diag, abort */
+    SLE_OVER,    /* the last notice, once: end, bind_diag, abort */
     /* of a provider (provider.h) */
-    SLE_STARTED_BY_USER, /* start: what is asked for; positive return is on its way unless the
-                            instance wants sle_provider_answer_start */
+    /* start: the request; the positive return is being sent, unless the instance wants
+     * sle_provider_answer_start. */
+    SLE_STARTED_BY_USER,
     SLE_STOPPED_BY_USER, /* the STOP return is queued behind what had to be sent before it */
     SLE_ROOM,            /* after SLE_FULL: frames are taken again */
     SLE_CLTU_READY,      /* sle_provider_cltu_next has one now */
-    SLE_CLTUS_CLEARED,   /* CLTUs not radiated yet are discarded (STOP, abort, one before them
-                            expired): one that is being   radiated goes on */
-    SLE_EVENT_THROWN,    /* event, invoke_id: answer with sle_provider_answer_event */
+    /* CLTUs that are not radiated yet are discarded (STOP, abort, expiry of one before them); one
+     * in radiation continues. */
+    SLE_CLTUS_CLEARED,
+    SLE_EVENT_THROWN, /* event, invoke_id: answer with sle_provider_answer_event */
     /* of a user (user.h) */
     SLE_STARTED,      /* diag; start_return (FCLTU) */
     SLE_STOPPED,      /* diag */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers of what is in a TRANSFER-BUFFER, for those who gather it. */
+/* Headers of the frames in a TRANSFER-BUFFER, for code that builds one. */
 #ifndef SLE_FRAME_HEAD_H
 #define SLE_FRAME_HEAD_H
 

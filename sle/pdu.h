@@ -77,8 +77,9 @@ struct sle_value {
     uint32_t parameter; /* enum sle_parameter */
     /* bufferSize, deliveryMode, latencyLimit (online), cycles, timeouts, lengths, modes, numbers */
     uint32_t number;
-    bool none; /* latencyLimit offline, reportingCycle off, nothing requested (gvcid, TC VC),
-                  not configured (CLCW), noTcVC (set of TC VCs) */
+    /* latencyLimit offline, reportingCycle off, nothing requested (gvcid, TC VC), not configured
+     * (CLCW), noTcVC (set of TC VCs) */
+    bool none;
     struct sle_gvcid gvcid; /* requestedGvcid, clcwGlobalVcId */
     char text[33];          /* clcwPhysicalChannel */
     uint8_t tc_vcid;        /* requestedTcVcid: 0..63, SLE_TC_VC_NONE */
@@ -189,7 +190,7 @@ struct sle_pdu {
     } u;
 };
 
-/* Who speaks decides which PDUs there are. */
+/* The speaker determines the possible PDUs. */
 enum sle_speaker { SLE_FROM_USER, SLE_FROM_PROVIDER };
 
 /*
@@ -231,9 +232,9 @@ struct sle_item {
     /* a frame (ROCF: a control word of four octets) */
     struct sle_time time;
     struct slice antenna;
-    bool antenna_global;      /* content of an OBJECT IDENTIFIER, else 1..16 octets */
-    int32_t continuity;       /* -1: the first since START; 0: follows the one before; n: some n are
-                                 missing */
+    bool antenna_global; /* content of an OBJECT IDENTIFIER, else 1..16 octets */
+    /* -1: the first since START; 0: follows the one before; n: some n are missing */
+    int32_t continuity;
     enum sle_quality quality; /* RAF */
     struct slice annotation;  /* len 0: none */
     struct slice data;
@@ -242,11 +243,11 @@ struct sle_item {
 enum sle_pdu_verdict sle_buffer_next(const struct sle_dialect *d, struct slice *rest,
                                      struct sle_item *out);
 
-/* A walk over a permittedGvcidSet that was read: begin with .rest = the set, all else 0. */
+/* Iterates over a permittedGvcidSet that was read: begin with .rest = the set, all else 0. */
 struct sle_gvcids {
     struct slice rest, list; /* masters to come; numbers of the one that is open */
     struct sle_gvcid master;
-    bool bad; /* it ended because of a fault */
+    bool bad; /* it ended because of an error */
 };
 /* The next channel, or whole master (vcid SLE_MASTER); false: there is no more. */
 bool sle_gvcids_next(struct sle_gvcids *it, struct sle_gvcid *out);

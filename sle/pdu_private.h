@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that walk PDUs share. All walk both ways: see sle/ber.h. */
+/* Common functions for PDUs. All of them both read and write: see sle/ber.h. */
 #ifndef SLE_PDU_PRIVATE_H
 #define SLE_PDU_PRIVATE_H
 
@@ -24,8 +24,8 @@ void pdu_code_credentials(struct ber *b, struct slice *credentials);
 void pdu_code_invoke_id(struct ber *b, uint16_t *id);
 void pdu_code_time(struct ber *b, const struct sle_dialect *d, struct sle_time *t);
 void pdu_code_when(struct ber *b, const struct sle_dialect *d, struct sle_when *w);
-/* A result: true when it is the positive alternative, whose walk is the caller's; a negative one is
- * walked here. */
+/* A result: true for the positive alternative, which the caller processes; a negative one is
+ * processed here. */
 bool pdu_code_result(struct ber *b, unsigned *diag, uint32_t positive);
 /* The content of a GvcId under this tag. */
 void pdu_code_master(struct ber *b, struct sle_gvcid *g); /* spacecraft and version */

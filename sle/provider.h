@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The provider's side of a service instance: what production tells (frames, status, CLTUs
- * radiated), and what it is asked for. Links and notices are in sle/engine.h.
+ * The provider's side of a service instance: reports of production (frames, status, radiated
+ * CLTUs), and requests to it. Links and notices are in sle/engine.h.
  *
- * Return services: production offers each frame to the instance with sle_provider_frame, whether it
- * is bound or not; the engine filters, fills transfer buffers, and delivers by the instance's mode:
- *   timely    never blocks; what cannot leave in time is discarded, counted, and the user is told
+ * Return services: production offers each frame with sle_provider_frame, whether the instance is
+ * bound or not. The engine filters, fills transfer buffers, and delivers by the instance's mode:
+ *
+ *   timely    never blocks; data that cannot be sent in time is discarded and counted, and the
+ *             user is notified
  *   complete  SLE_FULL when the buffers are full: offer that frame again after the notice SLE_ROOM
- *   offline   like complete, without latency limit; the host feeds the frames of the time range in
- *             SLE_STARTED_BY_USER from its record, then sle_provider_end_of_data
- * FCLTU: the engine queues CLTUs; production takes the next when it is due (sle_provider_cltu_next)
- * and tells how its radiation goes.
+ *   offline   like complete, without latency limit; the host passes the recorded frames of the
+ *             time range in SLE_STARTED_BY_USER, then calls sle_provider_end_of_data
+ *
+ * FCLTU: the engine queues CLTUs. Production takes the next one when it is due
+ * (sle_provider_cltu_next) and reports its radiation.
  */
 #ifndef SLE_PROVIDER_H
 #define SLE_PROVIDER_H
@@ -32,18 +35,19 @@ struct sle_provider_config {
     bool initiate;              /* sle_connect binds it, to initiators[0]; users may not */
     uint16_t return_timeout_s;  /* 1..600 [30] */
     uint16_t
-        min_reporting_cycle_s; /* 2..600 [2]; told from version 5 on, shorter ones are refused */
+        min_reporting_cycle_s; /* 2..600 [2]; sent from version 5 on; shorter ones are refused */
     /* return services */
     uint32_t buffer_frames; /* transfer buffer size: frames and notifications, 1..65535 [20] */
-    tick latency; /* latency limit of a partly filled buffer [1 s]; told in whole seconds, >= 1 */
-    uint32_t queue_buffers; /* full transfer buffers that wait for the connection [16]. In timely
-                               mode one more discards those of which nothing was written. 1 is as
-                               old implementations have it */
-    bool confirm_start;     /* sle_provider_answer_start decides */
-    bool keeps_past; /* complete mode: frames of times before START can be had (the online frame
-                        buffer of the standard); false: such a START is refused */
-    struct slice antenna; /* of frames that name none: 1..16 octets (or an OBJECT IDENTIFIER's
-                             content) [“ANT”] */
+    tick latency; /* latency limit of a partly filled buffer [1 s]; sent in whole seconds, >= 1 */
+    /* full transfer buffers that wait for the connection [16]. In timely mode one more discards
+     * those of which nothing was written. 1 is as old implementations have it */
+    uint32_t queue_buffers;
+    bool confirm_start; /* sle_provider_answer_start decides */
+    /* complete mode: frames of times before START can be had (the online frame buffer of the
+     * standard); false: such a START is refused */
+    bool keeps_past;
+    /* of frames that name none: 1..16 octets (or an OBJECT IDENTIFIER's content) [“ANT”] */
+    struct slice antenna;
     bool antenna_global;
     uint32_t permitted_quality;     /* RAF: bits of enum sle_wanted [all three] */
     const struct sle_gvcid *gvcids; /* RCF, ROCF: permitted set */
@@ -54,14 +58,14 @@ struct sle_provider_config {
     uint32_t permitted_updates;     /* ROCF: bits of enum sle_update [both] */
     /* FCLTU */
     uint32_t cltu_buffer; /* octets of CLTUs that are held [1 MiB] */
-    uint16_t cltu_max; /* octets of the longest CLTU, 12..65535 [4096]; more than 4096 is not by the
-                          book */
+    /* octets of the longest CLTU, 12..65535 [4096]; more than 4096 is not by the book */
+    uint16_t cltu_max;
     uint32_t cltus_max;        /* CLTUs that are held [65536] */
     uint32_t minimum_delay_us; /* shortest delayTime [0] */
-    bool continue_on_abort;    /* protocolAbortMode: the queue goes on being radiated */
-    bool deferred;             /* notificationMode deferred (told only): [immediate] */
-    bool bit_lock_required, rf_available_required;  /* told only */
-    uint16_t acquisition_length, plop1_idle_length; /* told only */
+    bool continue_on_abort;    /* protocolAbortMode: the queue continues to be radiated */
+    bool deferred;             /* notificationMode deferred (only reported): [immediate] */
+    bool bit_lock_required, rf_available_required;  /* only reported */
+    uint16_t acquisition_length, plop1_idle_length; /* only reported */
     uint8_t plop;                                   /* 1, 2: plopInEffect [2] */
     uint32_t modulation_frequency;                  /* 0.1 Hz, >= 1 [1] */
     uint16_t modulation_index, subcarrier_ratio;    /* >= 1 [1] */
@@ -79,22 +83,24 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
  */
 void sle_provider_answer_start(struct sle_instance *i, unsigned diag, tick now);
 
-/* Ends an association that this side has bound (`initiate`), only in SLE_READY: the user has not
- * started, or has stopped. SLE_UNBOUND and SLE_OVER follow. 0; HELIO_ESTOPPED: not in this state,
- * or the user has bound; HELIO_EINVAL: the reason; HELIO_ENOMEM: the link has ended. */
+/* Ends an association that this end has bound (`initiate`), only in SLE_READY: the user has not
+ * started, or has stopped. SLE_UNBOUND and SLE_OVER follow. Returns 0; HELIO_ESTOPPED: not in this
+ * state, or the user has bound; HELIO_EINVAL: the reason; HELIO_ENOMEM: the link has ended. */
 int sle_provider_unbind(struct sle_instance *i, enum sle_unbind reason, tick now);
 
 /* ---- return services ---- */
 
 struct sle_frame {
-    struct buf *owner; /* what `data` lies in; the engine takes references of its own, and nobody
-                          may change these octets until it has dropped them. NULL: data is copied */
-    size_t room;       /* octets before `data` in `owner` that are the engine's to write, and nobody
-                          else's as long as it has its reference: the head goes there if it fits. With
-                          sle_provider_head of them between frames, and nothing else, frames and heads
-                          are one run of octets for the system call. 0: none */
-    struct slice data; /* 1..65536 octets: the whole transfer frame. ROCF: the frame as well, whose
-                          control word is taken from it, see `ocf` */
+    /* Buffer of `data`. The engine takes its own references; the octets must not change until it
+     * has dropped them. NULL: data is copied. */
+    struct buf *owner;
+    /* Octets before `data` in `owner` that only the engine may write while it has its reference:
+     * the head is written there if it fits. If there are exactly sle_provider_head of them between
+     * frames, frames and heads are contiguous for the system call. 0: none. */
+    size_t room;
+    /* 1..65536 octets: the whole transfer frame. ROCF: also the frame; its control word is read
+     * from it, see `ocf`. */
+    struct slice data;
     struct sle_time time; /* earth receive time */
     struct slice antenna; /* len 0: the instance's */
     bool antenna_global;
@@ -111,9 +117,10 @@ struct sle_frame {
 enum sle_taken {
     SLE_TAKEN,      /* it will be delivered (or discarded as a backlog, counted) */
     SLE_FILTERED,   /* the user did not ask for it */
-    SLE_NOT_ACTIVE, /* nobody is there */
-    SLE_FULL        /* complete, offline: not taken (the buffers are full, or memory is out); offer
-                       it again after SLE_ROOM */
+    SLE_NOT_ACTIVE, /* no user is active */
+    /* complete, offline: not taken (the buffers are full, or memory is out); offer it again after
+     * SLE_ROOM */
+    SLE_FULL
 };
 enum sle_taken sle_provider_frame(struct sle_instance *i, const struct sle_frame *frame, tick now);
 /* Octets of a frame's head in this association (256 to 65000 octets of data, the instance's
@@ -124,10 +131,10 @@ size_t sle_provider_room(const struct sle_instance *i);
 /* Does the user want frames of this channel or quality? For hosts that would have to build them. */
 bool sle_provider_active(const struct sle_instance *i);
 
-/* Production's state, of status reports; a change of it is told to the user (SYNC-NOTIFY; FCLTU:
- * ASYNC-NOTIFY). Of return services: enum sle_production; FCLTU: enum sle_uplink_production. The
- * beginning is running (operational), and locks unknown. Interrupted or halted, a CLTU that was
- * given to be radiated is so no more: its data is gone, and nothing is to be told of it. */
+/* Sets production's state for status reports; the user is notified of a change (SYNC-NOTIFY; FCLTU:
+ * ASYNC-NOTIFY). Return services: enum sle_production; FCLTU: enum sle_uplink_production. Initially
+ * running (operational), with unknown locks. When it is interrupted or halted, radiation of a CLTU
+ * ends: its data is freed, and production must report nothing about it. */
 void sle_provider_production(struct sle_instance *i, unsigned production, tick now);
 void sle_provider_locks(struct sle_instance *i, const struct sle_locks *locks);
 /* Frame synchronisation was lost at `time`: SYNC-NOTIFY with `locks`. */
@@ -135,29 +142,29 @@ void sle_provider_loss(struct sle_instance *i, struct sle_time time, const struc
                        tick now);
 /* SYNC-NOTIFY end of data, behind all frames. */
 void sle_provider_end_of_data(struct sle_instance *i, tick now);
-/* What waits in a partly filled buffer goes now. */
+/* Sends a partly filled buffer now. */
 void sle_provider_flush(struct sle_instance *i, tick now);
 
 /* ---- FCLTU ---- */
 
 struct sle_cltu_out {
     uint32_t id;
-    struct slice data; /* stays until the CLTU is told radiated or interrupted */
+    struct slice data; /* valid until the CLTU is reported as radiated or interrupted */
     struct sle_when earliest, latest;
     uint32_t delay_us;
 };
 /*
- * The next CLTU to radiate, if it is due: one is given at a time, and the next one only after
- * sle_provider_cltu_radiated and its delay. One whose latest time has passed is told as expired,
- * and those behind it are discarded (SLE_CLTUS_CLEARED): the user must STOP and START anew before
- * another is accepted (912.1 CLTU-ASYNC-NOTIFY). False: none now; SLE_CLTU_READY or sle_expire say
- * when to ask again.
+ * The next CLTU to radiate, if it is due. One is returned at a time; the next only after
+ * sle_provider_cltu_radiated and its delay. If its latest time has passed, it is reported as
+ * expired, and later ones are discarded (SLE_CLTUS_CLEARED): the user must STOP and START before
+ * another is accepted (912.1 CLTU-ASYNC-NOTIFY). False: none now; call it again after
+ * SLE_CLTU_READY or sle_expire.
  */
 bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, tick now);
 tick sle_provider_cltu_deadline(const struct sle_instance *i);
 /* CLTUs that are held: in the queue, or being radiated. */
 uint32_t sle_provider_cltus_held(const struct sle_instance *i);
-/* Its radiation has begun, and has ended, at this time. */
+/* Its radiation has begun; has ended, at this time. */
 void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick now);
 void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick now);
 void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status);
@@ -166,8 +173,8 @@ void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status);
  * "out of sequence" with it, and none of the host. What is not answered when the association ends
  * was not accepted. */
 void sle_provider_answer_event(struct sle_instance *i, uint16_t invoke_id, unsigned diag, tick now);
-/* How the actions of an event went: SLE_ASYNC_ACTIONS_DONE, …NOT_DONE, …CONDITION_FALSE. Told to a
- * user who is bound. */
+/* The result of an event's actions: SLE_ASYNC_ACTIONS_DONE, …NOT_DONE, …CONDITION_FALSE. A bound
+ * user is notified. */
 void sle_provider_event_done(struct sle_instance *i, uint32_t invocation, enum sle_notification how,
                              tick now);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Credentials of one peer that were right, for as long as they could be right again: what is
- * recorded on the way and sent again does not bind. Private to sle/ and csts/.
+ * Valid credentials of one peer, for as long as they could be accepted again: recorded credentials
+ * cannot be replayed in a BIND. Private to sle/ and csts/.
  *
- * Credentials are a time, a random number and their hash; nothing says to which message they
- * belong. So a provider remembers those of every message, and a BIND may have none of them; a user
- * remembers those of returns of BIND. Within an association the same may come again, since some
- * peers make one for a millisecond.
+ * Credentials are a time, a random number and their hash; they are not bound to a message. So a
+ * provider remembers those of every message, and a BIND must have new ones; a user remembers those
+ * of returns of BIND. Within an association credentials may repeat, because some peers make one
+ * pair per millisecond.
  *
- * The memory is bounded: those whose time is over are forgotten, and the oldest when it is full.
- * From then on nothing that was made at that time or before it binds. So a wall clock that is set
- * back makes nothing right again.
+ * The memory is bounded: expired credentials are dropped, and the oldest when it is full. From then
+ * on no credentials made at that time or earlier are accepted in a BIND. So setting the wall clock
+ * back makes no credentials valid again.
  */
 #ifndef SLE_REPLAY_H
 #define SLE_REPLAY_H
@@ -26,7 +26,7 @@ struct replay_seen;
 
 struct replay {
     struct hash table;
-    struct replay_seen *ring; /* in the order in which they came */
+    struct replay_seen *ring; /* in order of arrival */
     size_t cap, first, len;
     uint64_t horizon; /* Unix time, ns: what was made then or before is as if it were known */
     bool open;

@@ -37,8 +37,8 @@ const char *sle_service_text(enum sle_service service); /* "raf", "rcf", "rocf",
 enum sle_mode { SLE_TIMELY = 0, SLE_COMPLETE = 1, SLE_OFFLINE = 2, SLE_FORWARD = 3 };
 const char *sle_mode_text(enum sle_mode mode); /* "onlt", "onlc", "offl", "fwd" */
 
-/* The octet of a PEER-ABORT (SLE's own diagnostics below 128, those of the transport mapping from
- * there on). SLE_ABORT_UNKNOWN is never on the wire: the connection ended without one. */
+/* The octet of a PEER-ABORT: SLE's own diagnostics below 128, those of the transport mapping from
+ * there on. SLE_ABORT_UNKNOWN is never transmitted: the connection ended without a PEER-ABORT. */
 #define SLE_ABORTS(X)                                                                              \
     X(ACCESS_DENIED, 0, "access denied")                                                           \
     X(UNEXPECTED_RESPONDER, 1, "unexpected responder id")                                          \

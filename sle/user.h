@@ -22,11 +22,11 @@ extern "C" {
 struct sle_user_config {
     const char *id;        /* service instance identifier; says service and mode */
     const char *responder; /* authority identifier of the provider's side; a peer of the engine */
-    const char *responder_port; /* its port identifier, told in BIND */
+    const char *responder_port; /* its port identifier, sent in BIND */
     uint8_t version;            /* 2..5 [5] */
     bool respond; /* the provider binds (return services): sle_accept, not sle_connect */
     uint16_t return_timeout_s; /* 1..600 [30] */
-    uint32_t outstanding_max;  /* returns awaited, CLTUs apart [1024] */
+    uint32_t outstanding_max;  /* expected returns, without CLTUs [1024] */
     /* FCLTU: CLTUs sent and not answered [32768]; their octets are bounded by what the provider
      * said to have available, unless `cltu_blind` */
     uint32_t cltus_max;
@@ -49,14 +49,16 @@ int sle_user_event(struct sle_instance *i, const struct sle_event *event, tick n
 
 /*
  * FCLTU, only in SLE_ACTIVE: sends the CLTU, whose octets are copied, with the next id (cltu->id is
- * not looked at; *id is told, may be NULL). HELIO_EAGAIN: the window is closed; try again after the
- * next SLE_CLTU_ANSWER or SLE_NOTIFIED. The window: what the provider last said to have available,
- * less what is under way; one CLTU may always be under way. After a negative answer all that were
- * sent behind that one are answered "out of sequence": the next id is again what the provider
- * expects once the last of them was answered; until then HELIO_EAGAIN.
+ * ignored; *id is set, may be NULL). HELIO_EAGAIN: the window is closed; try again after the next
+ * SLE_CLTU_ANSWER or SLE_NOTIFIED.
+ *
+ * The window is the provider's last reported free space minus the CLTUs in transmission; one CLTU
+ * may always be sent. After a negative answer all later ones are answered "out of sequence": after
+ * the last of these answers the next id is again the one that the provider expects; until then
+ * HELIO_EAGAIN.
  */
 int sle_user_cltu(struct sle_instance *i, const struct sle_cltu *cltu, uint32_t *id, tick now);
-/* Octets of CLTUs that the window has room for. */
+/* Octets of CLTUs for which the window has room. */
 uint64_t sle_user_cltu_room(const struct sle_instance *i);
 
 #ifdef __cplusplus

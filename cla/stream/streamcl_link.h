@@ -6,9 +6,9 @@
  * local endpoint and send; nothing is sent to them. The source address of an accepted connection
  * selects its link.
  *
- *   connection of the link:  connecting ──writable──► connected ──end──► the next one, after a
- * pause connection of a peer:    accepted (of the link whose `remote` it comes from, or `source:
- * any`) ──end, silence, wrong octets──► closed
+ *   connection of the link:  connecting ──writable──► connected ──end──► next one, after a pause
+ *   connection of a peer:    accepted (of the link whose `remote` it comes from, or `source: any`)
+ *                            ──end, silence, wrong octets──► closed
  */
 #ifndef CLA_STREAMCL_LINK_H
 #define CLA_STREAMCL_LINK_H
