@@ -405,7 +405,8 @@ static void watch_applications(struct node *n, tick now)
         snprintf(user, sizeof user, "has uid %" PRIu64, c->refused_user - 1);
     say(&n->say, LEVEL_WARNING,
         "%" PRIu64 " connections of applications were closed: at most %d are open, and one user "
-        "leaves a quarter of the free ones to others; the user of the latest one %s",
+        "leaves a quarter of the free ones, and the last 64, to others; the user of the latest one "
+        "%s",
         c->refused_connections - w->unconnected, APP_CONNECTIONS_MAX, user);
     w->unconnected = c->refused_connections;
 }

@@ -18,8 +18,10 @@
 
 #define SHARED_PART 4 /* of bundles.memory: a quarter, beside it */
 #define TURN_BYTES                                                                                 \
-    (256U << 10)    /* that a payload with the turn grows by in APP_TURN_TIME at least */
-#define USER_PART 3 /* connections of one user for each free one */
+    (256U << 10)     /* that a payload with the turn grows by in APP_TURN_TIME at least */
+#define USER_PART 3  /* connections of one user for each free one */
+#define USER_LEAST 8 /* connections of a user … */
+#define LAST_PLACES (8 * USER_LEAST) /* … for which the last ones are reserved */
 
 static uint64_t used_by(const struct app *c)
 {
@@ -295,14 +297,16 @@ static struct app_user *find_user(const struct apps *a, uint64_t id)
     return NULL;
 }
 
-/* One user leaves a quarter of the free connections to others; programs with an unknown user are
- * not limited. */
+/* One user leaves a quarter of the free connections to others, and the last ones to users that have
+ * few; programs with an unknown user are not limited. */
 static bool may_connect(const struct apps *a, const struct app_user *u, uint64_t id)
 {
     const uint64_t free_places = APP_CONNECTIONS_MAX - a->counters.connections;
     if (free_places == 0)
         return false;
-    return id == 0 || u == NULL || u->connections < USER_PART * (free_places - 1);
+    if (id == 0 || u == NULL || u->connections < USER_LEAST)
+        return true;
+    return free_places > LAST_PLACES && u->connections < USER_PART * (free_places - 1);
 }
 
 struct app_user *app_user_join(struct apps *a, uint64_t id)

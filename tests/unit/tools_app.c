@@ -142,6 +142,32 @@ START_TEST(places_are_shared)
 }
 END_TEST
 
+#define USERS 10
+#define LEAST 8 /* connections of each */
+
+/* Users that take all that they get, one after the other. */
+START_TEST(each_user_has_some_places)
+{
+    struct rig *r = rig_new();
+    struct app_user *users[USERS] = {NULL}, *got;
+    for (uint64_t i = 0; i < USERS; i++) {
+        while ((got = app_user_join(&r->apps, 7 + i)) != NULL) {
+            r->apps.counters.connections++;
+            users[i] = got;
+        }
+        ck_assert_ptr_nonnull(users[i]);
+        ck_assert_uint_ge(users[i] == NULL ? 0 : users[i]->connections, LEAST);
+    }
+    for (int i = 0; i < USERS; i++) {
+        while (users[i] != NULL && users[i]->connections > 1)
+            app_user_leave(users[i]);
+        app_user_leave(users[i]);
+    }
+    r->apps.counters.connections = 2;
+    rig_free(r);
+}
+END_TEST
+
 /* A connection without a payload can always say something, and a lone one always goes on. */
 START_TEST(nobody_is_shut_out)
 {
@@ -329,6 +355,7 @@ SUITE(tools_app, t)
     tcase_add_test(t, the_turn_is_used);
     tcase_add_test(t, a_huge_payload_keeps_nobody_out);
     tcase_add_test(t, places_are_shared);
+    tcase_add_test(t, each_user_has_some_places);
     tcase_add_test(t, payloads_have_room_among_bundles);
     tcase_add_test(t, nobody_is_shut_out);
     tcase_add_test(t, users_take_turns);
