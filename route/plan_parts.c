@@ -4,7 +4,7 @@
  * its contacts have left. Each part is booked until the last one is found, so that the next one
  * sees what is left. Then all are unbooked, and only the first is the answer: after its
  * transmission the router is asked for the rest. What can go wrong: a part has no route, or there
- * are too many parts; memory.
+ * are too many parts, or too many searches for them; memory.
  */
 #include "route/plan_parts.h"
 
@@ -14,6 +14,19 @@
 #include <string.h>
 
 #define TRIES_MAX 16 /* of one part, each an eighth shorter */
+
+struct look {
+    const struct plan_parts *parts;
+    unsigned searches;
+};
+
+static bool find_route(struct look *l, struct plan_query *q, struct plan_route *out)
+{
+    if (l->searches == PLAN_PARTS_SEARCHES)
+        return false;
+    l->searches++;
+    return l->parts->find(l->parts->context, q, out) == PLAN_FOUND;
+}
 
 /* A part that fills a contact to its end is acknowledged after the contact, and the rest waits
  * until then. If it costs little, the part is shortened so that the answer arrives within the
@@ -29,21 +42,22 @@ static uint64_t leave_answer(const struct plan_parts *p, const struct plan_route
 }
 
 /* Bytes of the next part of `rest`; 0: there is none. */
-static uint64_t find_part(const struct plan_parts *p, struct plan_query *q, uint64_t rest,
+static uint64_t find_part(struct look *l, struct plan_query *q, uint64_t rest,
                           struct plan_route *out)
 {
+    const struct plan_parts *p = l->parts;
     q->bytes = rest < PLAN_PART_MIN ? rest : PLAN_PART_MIN;
-    if (p->find(p->context, q, out) != PLAN_FOUND)
+    if (!find_route(l, q, out))
         return 0;
     uint64_t room = leave_answer(p, out, plan_room(p->plan, out->limit)), least = q->bytes;
     q->bytes = room < rest ? room : rest;
     for (int i = 0; i < TRIES_MAX && q->bytes >= least; i++) {
-        if (p->find(p->context, q, out) == PLAN_FOUND)
+        if (find_route(l, q, out))
             return q->bytes;
         q->bytes -= q->bytes / 8 + 1;
     }
     q->bytes = least;
-    return p->find(p->context, q, out) == PLAN_FOUND ? least : 0;
+    return find_route(l, q, out) ? least : 0;
 }
 
 static struct plan_route *copy_route(const struct plan_route *r)
@@ -67,10 +81,11 @@ uint64_t plan_parts_first(const struct plan_parts *p, struct plan_query *q, stru
 {
     struct plan_route *booked[PLAN_PARTS_MAX];
     uint64_t rest = q->bytes, first = 0;
+    struct look look = {.parts = p};
     size_t n = 0;
     q->priority = PLAN_BULK; /* only unbooked volume: further bookings would displace others */
     while (rest > 0 && n < PLAN_PARTS_MAX) {
-        uint64_t part = find_part(p, q, rest, out);
+        uint64_t part = find_part(&look, q, rest, out);
         booked[n] = part == 0 ? NULL : copy_route(out);
         if (booked[n] == NULL)
             break;

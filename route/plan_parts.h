@@ -9,7 +9,8 @@
 
 #include "route/plan_route.h"
 
-#define PLAN_PARTS_MAX 64  /* parts of one bundle */
+#define PLAN_PARTS_MAX 64       /* parts of one bundle */
+#define PLAN_PARTS_SEARCHES 256 /* for all of these; mostly three for each */
 #define PLAN_PART_MIN 4096 /* bytes: shorter remainders of a contact are left to other bundles */
 #define PLAN_PART_HEAD 160 /* bytes of overhead of each part, approximately */
 

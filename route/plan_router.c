@@ -196,9 +196,7 @@ static uint64_t find_first_part(struct plan_router *r, const struct router_query
     struct part_query context = {.router = r, .query = q};
     const struct plan_parts parts = {r->plan, find_for_part, &context};
     struct plan_query part = *pq;
-    const uint64_t before = plan_work(r->plan);
     uint64_t bytes = plan_parts_first(&parts, &part, &r->pending);
-    work_spend(r, q, plan_work(r->plan) - before);
     if (bytes > 0)
         *way = way_to(r, r->pending.hop[0].to);
     return *way == NULL || bytes == q->bytes ? 0 : bytes;
@@ -257,9 +255,10 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     uint64_t to;
     if (!plan_router_number(q->destination, &to) || !plan_knows(r->plan, to))
         return ask_other(r, q);
-    const tick until = work_until(r, q);
-    if (until > q->now && work_known(r, q, to))
-        return (struct router_answer){.verdict = ROUTER_WAIT, .until = until};
+    const tick until = work_until(r, q), stopped = work_stopped(r, q);
+    if (stopped > q->now || (until > q->now && work_known(r, q, to)))
+        return (struct router_answer){.verdict = ROUTER_WAIT,
+                                      .until = stopped > q->now ? stopped : until};
     const enum plan_priority priority = (enum plan_priority)q->priority;
     struct plan_query pq = {.from = r->node,
                             .to = to,
@@ -269,6 +268,7 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
                             .expiry = plan_time(r, q->expires),
                             .backlog = backlog};
     r->pending_priority = priority;
+    const uint64_t before = plan_work(r->plan);
     struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
     struct way *way = NULL;
     /* What is in the queue is part of the backlog; its volume is its own. */
@@ -282,7 +282,8 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
         way = choose_equal(r, q, &pq, way, own);
     const bool split = may_split(q, reason);
     work_note(r, q, to, !split);
-    uint64_t fits = split && until <= q->now ? find_first_part(r, q, &pq, &way) : 0;
+    const bool look = split && until <= q->now;
+    uint64_t fits = look ? find_first_part(r, q, &pq, &way) : 0;
     r->totals.answers[reason]++;
     r->totals.parts += fits > 0;
     struct router_answer a = {.verdict = ROUTER_WAIT, .until = until};
@@ -290,6 +291,8 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
         a = answer_route(r, way, fits, q->now);
     else if (!split || until <= q->now)
         a = none_answer(r, q, &pq, reason);
+    if (reason != PLAN_FOUND)
+        work_spend(r, q, plan_work(r->plan) - before, look);
     if (own != NULL && booking_held(r, own))
         book_volume(r, own);
     return a;
@@ -456,7 +459,8 @@ struct router plan_router(struct plan_router *r)
                                           .changed = way_changed,
                                           .touches = way_touched,
                                           .deadline = way_deadline,
-                                          .expire = way_expire};
+                                          .expire = way_expire,
+                                          .work = work_done};
     return (struct router){&ops, r};
 }
 

@@ -25,11 +25,14 @@ struct way {
     /* Until then bundles of this neighbour have used up their share of the time
      * (plan_router_work.c). */
     tick spent;
+    tick failing; /* likewise, of its searches that find nothing: no search before */
 };
 
-/* This number of bytes, or more, to this node had no route as a whole at the last search. */
+/* This number of bytes, or more, to this node, received over this link (or from this node), had no
+ * route as a whole at the last search. */
 struct split {
     uint64_t to, bytes; /* 0: none */
+    int from;
     enum bundle_priority priority;
 };
 
@@ -117,14 +120,18 @@ size_t none_declined(const struct plan_router *r, const struct router_query *q, 
 struct router_answer none_answer(struct plan_router *r, const struct router_query *rq,
                                  const struct plan_query *pq, enum plan_reason reason);
 
-/* plan_router_work.c limits the time of searches for parts. work_until: no search for this bundle
- * before that time; <= now: it may be searched. work_known: it is known that it must be divided. */
+/* plan_router_work.c limits the time of searches without a route. work_until: no search for this
+ * bundle before that time, if it is known to need parts (work_known); <= now: it may
+ * be searched. work_stopped: no search at all before that time. */
+tick work_stopped(const struct plan_router *r, const struct router_query *q);
 tick work_until(const struct plan_router *r, const struct router_query *q);
 bool work_known(const struct plan_router *r, const struct router_query *q, uint64_t to);
 /* The search found a route as a whole, or none. */
 void work_note(struct plan_router *r, const struct router_query *q, uint64_t to, bool whole);
-/* A search for parts took this many units of plan_work. */
-void work_spend(struct plan_router *r, const struct router_query *q, uint64_t units);
+/* Searches that found no route as a whole took this many units of plan_work; looked: parts were
+ * searched for, too. */
+void work_spend(struct plan_router *r, const struct router_query *q, uint64_t units, bool looked);
+uint64_t work_done(const void *router); /* as router_ops has it */
 
 /* plan_router_way.c: links, and changes */
 struct way *way_find(const struct plan_router *r, uint32_t link); /* NULL: there is none */

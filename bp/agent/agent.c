@@ -460,7 +460,10 @@ void agent_expire(struct agent *a, struct agent_now now)
         agent_place_slice(a);
     uint64_t n = EXPIRE_SLICE; /* of many bundles that expire at once, the rest follows later */
     n = n < a->config.place_slice ? n : a->config.place_slice;
+    const uint64_t from = ask_work(a);
     for (; n > 0 && agenda_due(&a->timers) <= now.now && agenda_len(&a->timers) > 0; n--) {
+        if (ask_work(a) - from >= ASK_WORK_MAX)
+            break;
         struct record *r = container_of(agenda_first(&a->timers), struct record, timer);
         if (end_due(a, r))
             continue;

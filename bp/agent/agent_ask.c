@@ -170,6 +170,12 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
                                .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};
 }
 
+uint64_t ask_work(const struct agent *a)
+{
+    const struct router_ops *ops = a->router.ops;
+    return ops->work == NULL ? 0 : ops->work(a->router.state);
+}
+
 bool ask_changed(struct agent *a, uint32_t link)
 {
     const struct router_ops *ops = a->router.ops;

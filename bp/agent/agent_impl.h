@@ -437,6 +437,9 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
                              const struct agent_head *h);
 /* The link was added, removed, or went up or down. True: bundles without a route may have one. */
 bool ask_changed(struct agent *a, uint32_t link);
+/* Cost of the router's answers so far (router_ops.work). */
+uint64_t ask_work(const struct agent *a);
+#define ASK_WORK_MAX 50000 /* of one call; the next call asks the rest. Some 5 ms */
 /* Requests questions for all bundles to the nodes of this link's routes, wherever they wait, and
  * for the heads of queues. False: its routes are for more than single nodes, or another router
  * answers. */

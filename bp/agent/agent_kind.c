@@ -318,7 +318,8 @@ void kind_retry(struct agent *a, const struct record *r)
 
 void kinds_step(struct agent *a, uint64_t steps)
 {
-    for (; steps > 0 && kinds_due(a); steps--) {
+    const uint64_t from = ask_work(a);
+    for (; steps > 0 && kinds_due(a) && ask_work(a) - from < ASK_WORK_MAX; steps--) {
         const bool move = list_empty(&a->asking) || (a->moving.len > 0 && steps % MOVE_EACH == 0);
         if (move)
             move_one(a);

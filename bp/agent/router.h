@@ -155,6 +155,9 @@ struct router_ops {
     /* True: answers may have changed, and the agent asks again for waiting bundles. Not NULL if
      * deadline is not. */
     bool (*expire)(void *router, tick now);
+    /* What answers have cost so far, in units of some 100 ns; it only grows. The agent ends a round
+     * of questions that have cost ASK_WORK_MAX, and goes on in the next call. NULL: little. */
+    uint64_t (*work)(const void *router);
 };
 
 struct router {

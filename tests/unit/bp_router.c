@@ -391,8 +391,48 @@ START_TEST(a_route_that_is_removed_moves_its_queue)
 }
 END_TEST
 
+static uint64_t work_of_asked(const void *router)
+{
+    return ((const struct oracle *)router)->asked * UINT64_C(10000);
+}
+
+/* Each answer is dear: of bundles that are due at once, or whose answers changed, a call asks for a
+ * few; the others follow in the next calls. */
+START_TEST(dear_answers_are_asked_for_in_parts)
+{
+    static const struct router_ops dear = {.ask = ask_oracle,
+                                           .deadline = deadline_oracle,
+                                           .expire = expire_oracle,
+                                           .work = work_of_asked};
+    struct binder n;
+    struct oracle o;
+    struct agent_config c = config_of("ipn:2.0");
+    start(&n, &o, &dear, &c);
+    o.answer = wait_until(T0 + TICK_S);
+    for (int i = 0; i < 40; i++)
+        app(&n, "ipn:9.1");
+    skip(&n);
+    n.now.now += TICK_S;
+    o.answer = wait_until(TICK_NEVER);
+    for (unsigned most = 0, before = o.asked; most < 40; most += 5) {
+        ck_assert_uint_le(agent_deadline(n.a), n.now.now);
+        agent_expire(n.a, n.now);
+        ck_assert_uint_le(o.asked - before, most + 5);
+        ck_assert_uint_gt(o.asked - before, most);
+    }
+    ck_assert_uint_gt(agent_deadline(n.a), n.now.now);
+    agent_reroute(n.a);
+    for (unsigned calls = 0, before = o.asked; calls < 8; calls++, before = o.asked) {
+        agent_expire(n.a, n.now);
+        ck_assert_uint_le(o.asked - before, 10);
+    }
+    binder_fini(&n);
+}
+END_TEST
+
 SUITE(bp_router, t)
 {
+    tcase_add_test(t, dear_answers_are_asked_for_in_parts);
     tcase_add_test(t, it_is_asked_with_all_that_is_known);
     tcase_add_test(t, what_waits_goes_at_its_time);
     tcase_add_test(t, a_lifetime_ends_while_it_waits);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What no contact takes as a whole goes in parts (RFC 9171 §5.8): how much of it goes first. */
 #include "plan_router_help.h"
+#include "route/plan_parts.h"
 #include "tests/unit/suite.h"
 
 /* A bundle of so many bytes for 4; `whole`: it must not go in fragments. */
@@ -178,8 +179,102 @@ START_TEST(looks_have_a_part_of_the_time)
 }
 END_TEST
 
+/* Neighbour 3 brings bundles for 4 that are too late, without end: at most a tenth of the time is
+ * for them, then no search at all; what neighbour 2 brings, and this node's own, goes on. */
+START_TEST(searches_without_a_route_are_paid_for)
+{
+    struct world w;
+    unsigned asked = 0;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct eid destination = eid_ipn(0, 4, 7);
+    const struct router_links links = {&w, at};
+    struct router_query q = {.now = S(10),
+                             .destination = &destination,
+                             .expires = S(10) + 1,
+                             .came_from = 1,
+                             .avoid = 1,
+                             .links = &links};
+    const uint64_t before = w.ops.ops->work(w.ops.state);
+    struct router_answer a = {.verdict = ROUTER_NONE};
+    for (; a.verdict == ROUTER_NONE && asked < 3000000; asked++) {
+        q.bytes = 4000 - asked % 1000; /* no parts: it is asked for as often as it comes */
+        a = w.ops.ops->ask(w.ops.state, &q);
+    }
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_gt(asked, 1000);
+    const uint64_t work = w.ops.ops->work(w.ops.state);
+    ck_assert_uint_le(work - before, S(1) / 10 / 100 + 1000); /* units of 100 ns */
+    ck_assert_int_eq(w.ops.ops->ask(w.ops.state, &q).verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(w.ops.ops->work(w.ops.state), work);
+    ck_assert_int_eq(ask(&w, 4, 5000, S(10), ROUTER_NO_LINK, 0).verdict, ROUTER_LINK);
+    ck_assert_int_eq(ask(&w, 4, 6000, S(10), 2, 0).verdict, ROUTER_LINK);
+    ck_assert_uint_lt(a.until, S(11));
+    q.now = a.until;
+    ck_assert_int_eq(w.ops.ops->ask(w.ops.state, &q).verdict, ROUTER_NONE);
+    end(&w);
+}
+END_TEST
+
+/* One neighbour's bundle that is too late says nothing of another's that is in time. */
+START_TEST(failures_are_each_neighbours_own)
+{
+    struct world w;
+    struct router_answer a = {.verdict = ROUTER_NONE};
+    struct eid destination = eid_ipn(0, 4, 7);
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    const struct router_links links = {&w, at};
+    struct router_query q = {.now = S(10),
+                             .destination = &destination,
+                             .bytes = 9000000,
+                             .expires = S(15),
+                             .priority = BUNDLE_NORMAL,
+                             .came_from = 1,
+                             .avoid = 1,
+                             .links = &links};
+    for (unsigned asked = 0; a.verdict != ROUTER_WAIT && asked < 3000000; asked++)
+        a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_int_eq(ask(&w, 4, 9000000, S(10), ROUTER_NO_LINK, 0).verdict, ROUTER_LINK);
+    ck_assert_int_eq(ask(&w, 4, 9000000, S(10), 2, 0).verdict, ROUTER_LINK);
+    end(&w);
+}
+END_TEST
+
+struct counted {
+    struct plan *plan;
+    unsigned searches;
+};
+
+/* A short one has a way by the first contact; none that is longer has one. */
+static enum plan_reason count_search(void *context, struct plan_query *q, struct plan_route *out)
+{
+    struct counted *c = context;
+    c->searches++;
+    return q->bytes > PLAN_PART_MIN ? PLAN_NO_VOLUME : plan_route_find(c->plan, q, out);
+}
+
+START_TEST(a_look_has_an_end)
+{
+    struct world w;
+    struct plan_route out;
+    begin(&w);
+    struct counted c = {.plan = w.plan};
+    const struct plan_parts parts = {w.plan, count_search, &c};
+    struct plan_query q = {.from = 1, .to = 4, .bytes = 9000000, .now = S(10), .expiry = S(1000)};
+    ck_assert_uint_eq(plan_parts_first(&parts, &q, &out), 0);
+    ck_assert_uint_eq(c.searches, PLAN_PARTS_SEARCHES);
+    end(&w);
+}
+END_TEST
+
 SUITE(tools_plan_parts, t)
 {
+    tcase_add_test(t, searches_without_a_route_are_paid_for);
+    tcase_add_test(t, failures_are_each_neighbours_own);
+    tcase_add_test(t, a_look_has_an_end);
+
     tcase_add_test(t, longer_than_any_contact);
     tcase_add_test(t, the_rest_of_a_contact);
     tcase_add_test(t, no_part_without_the_others);
