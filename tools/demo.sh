@@ -57,5 +57,5 @@ if [ $make = yes ]; then
         { tail -30 build/release.log; exit 1; }
     echo "demo: built in $((SECONDS - began)) s"
 fi
-exec /usr/bin/python3 tools/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \
+exec /usr/bin/python3 lab/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \
     --sessions "$sessions" --rto "$rto" --delay "$delay" --durability "$durability" --out "$out" ${json:+--json "$json"} ${details:+--details}

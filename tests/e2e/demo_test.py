@@ -19,7 +19,7 @@ programs, out = sys.argv[1:3]
 assert not os.path.exists(os.path.join(out, ".git")), f"{out} would be removed"
 shutil.rmtree(out, ignore_errors=True)
 os.makedirs(out)
-demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "demo.py")
+demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab", "demo.py")
 command = [sys.executable, demo, "--bin", programs, "--duration", "6s", "--trace", "A", "--rate", "50Mbit/s",
            "--sessions", "5", "--rto", "60ms", "--delay", "5ms", "--durability", "async", "--out", os.path.join(out, "run"),
            "--json", os.path.join(out, "result.json")]
@@ -63,6 +63,7 @@ fits(re.split("^server .*\n", screen, flags=re.M)[-1])
 assert "checkpoints sent" not in screen
 
 # Where the machine was too busy, the hint that blames the link's losses does not come.
+sys.path.append(os.path.dirname(demo))
 spec = importlib.util.spec_from_file_location("demo", demo)
 own = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(own)

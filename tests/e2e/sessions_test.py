@@ -11,7 +11,7 @@ import sys
 programs, out = sys.argv[1:3]
 shutil.rmtree(out, ignore_errors=True)
 os.makedirs(out)
-demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "demo.py")
+demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab", "demo.py")
 
 
 def run(sessions):

@@ -13,11 +13,9 @@ import subprocess
 import sys
 import textwrap
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab"))
-
-from heliograph import programs  # noqa: E402
-from heliograph.lab import live as lab_live, made as lab_made  # noqa: E402
-from heliograph.processes import Failed  # noqa: E402
+from heliograph import programs
+from heliograph.lab import live as lab_live, made as lab_made
+from heliograph.processes import Failed
 
 OVERHEAD = 42  # bytes per segment on the air beside the segment: UDP, IPv4, Ethernet
 SEGMENT = 1024
