@@ -37,7 +37,7 @@ def closest(word: object, words: Iterable[object]) -> str | None:
     return plain[found[0]] if found else None
 
 
-def meant(word: object, words: Iterable[object]) -> str:
+def meant(word: object, words: Any) -> str:
     """"did you mean x?", or all of them; word None or empty: none was written."""
     near = closest(word, words) if word else None
     if near in ("delay", "owlt") and str(word).lower() == "rtt":

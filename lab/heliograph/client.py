@@ -15,9 +15,9 @@ import asyncio
 import enum
 import secrets
 from collections import deque
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import AsyncIterator
 
 MAGIC = 0x2F
 MESSAGE_MAX = 65536

@@ -4,9 +4,14 @@
 Scalars stay as they were written ("30ms", "yes", "1.0"): the reader of the text that is made of them decides what
 they mean. An error in such text names the file and line that the text came from.
 """
+
+from __future__ import annotations
+
 import json
 import os
 import re
+from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -25,42 +30,45 @@ class Word(str):
     place = None  # (file, line)
 
 
-class Map(dict):
+class Map(dict[Any, Any]):
     """Its keys are words."""
     place = None
 
-    def key(self, name):
+    def key(self, name: str) -> Word | None:
         """The key as it was written, with its place."""
         return next((key for key in self if key == name), None)
 
 
-class Items(list):
+class Items(list[Any]):
     place = None
 
 
-def put(value, place):
+def put(value: Any, place: Any) -> Items | Map | Word:
     """Plain Python values as if they had been written at this place; what has one keeps it."""
     if getattr(value, "place", None) is not None:
-        return value
+        result: Items | Map | Word = value
+        return result
     if isinstance(value, dict):
-        out = Map((put(key, place), put(inner, place)) for key, inner in value.items())
+        out: Any = Map((put(key, place), put(inner, place)) for key, inner in value.items())
     elif isinstance(value, (list, tuple)):
         out = Items(put(inner, place) for inner in value)
     else:
         out = Word({True: "yes", False: "no", None: ""}.get(value, value) if isinstance(value, (bool, type(None))) else value)
     out.place = place
-    return out
+    found: Items | Map | Word = out
+    return found
 
 
-def where(value):
+def where(value: Any) -> str:
     place = getattr(value, "place", None)
-    return f"{place[0]}:{place[1]}" if place and place[1] else place[0] if place else "?"
+    result: str = f"{place[0]}:{place[1]}" if place and place[1] else place[0] if place else "?"
+    return result
 
 
-def _read(node, path, errors):
-    place = (path, node.start_mark.line + 1)
+def _read(node: Any, path: Any, errors: list[Any]) -> Items | Map | Word:
+    place: Any = (path, node.start_mark.line + 1)
     if isinstance(node, yaml.ScalarNode):
-        out = Word(node.value)
+        out: Any = Word(node.value)
     elif isinstance(node, yaml.SequenceNode):
         out = Items(_read(item, path, errors) for item in node.value)
     else:
@@ -74,14 +82,15 @@ def _read(node, path, errors):
             else:
                 out[word] = _read(value, path, errors)
     out.place = place
-    return out
+    result: Items | Map | Word = out
+    return result
 
 
-def parse(text, path):
+def parse(text: Any, path: str) -> Any:
     """The tree of a YAML text; PlacesError."""
-    errors = []
+    errors: list[Any] = []
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)  # type: ignore[no-untyped-call]
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         raise PlacesError(f"{path}{f':{mark.line + 1}' if mark else ''}: {advice.yaml_problem(e)}") from None
@@ -96,7 +105,7 @@ def parse(text, path):
 FILE_MAX = 1 << 20  # as of the programs' own files of settings
 
 
-def text_of(path):
+def text_of(path: Path | str) -> str:
     """A file of settings; UnicodeDecodeError, OSError, PlacesError when it has no end in sight."""
     with open(path, "rb") as f:
         raw = f.read(FILE_MAX + 1)
@@ -105,7 +114,7 @@ def text_of(path):
     return raw.decode("utf-8")
 
 
-def read(path):
+def read(path: str) -> Any:
     try:
         text = text_of(path)
     except UnicodeDecodeError as e:
@@ -116,7 +125,7 @@ def read(path):
     return parse(text, path)
 
 
-def quote(text):
+def quote(text: str) -> str:
     """One scalar as YAML."""
     return text if PLAIN.fullmatch(text) and not text.endswith(":") else json.dumps(text, ensure_ascii=False)
 
@@ -124,17 +133,17 @@ def quote(text):
 class Writer:
     """YAML text in block form that remembers where each of its lines came from."""
 
-    def __init__(self, title, source=None):
+    def __init__(self, title: str, source: str | None = None) -> None:
         """source: the file that is blamed for a line without a place."""
         self.source = source
         self.lines, self.origins = [f"# {line}" for line in title.splitlines()], []
         self.origins = [None] * len(self.lines)
 
-    def _line(self, text, origin):
+    def _line(self, text: str, origin: Any) -> None:
         self.lines.append(text)
         self.origins.append(origin)
 
-    def add(self, value, indent=0, first=None):
+    def add(self, value: Any, indent: int = 0, first: str | None = None) -> None:
         """first: what stands before the first line, as long as the indent."""
         pad = " " * indent
         pairs = value.items() if isinstance(value, dict) else ((None, item) for item in value)
@@ -152,13 +161,13 @@ class Writer:
                 text = "{}" if isinstance(inner, dict) else "[]" if isinstance(inner, list) else quote(str(inner))
                 self._line(head + ("" if head.endswith(" ") else " ") + text, origin)
 
-    def write(self, path):
+    def write(self, path: str) -> None:
         with open(path, "w", encoding="utf-8", opener=private) as f:
             f.write("\n".join(self.lines) + "\n")
 
-    def translate(self, message, path):
+    def translate(self, message: str, path: str) -> str:
         """A program's message about the written file, told of the lines that it was made of."""
-        def place(match):
+        def place(match: re.Match[str]) -> str:
             line = int(match[1]) - 1
             origin = self.origins[line] if line < len(self.origins) else None
             if origin:
@@ -168,7 +177,7 @@ class Writer:
         return re.sub(re.escape(path) + r":(\d+):", place, message)
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Without places, as json would have it."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
@@ -177,7 +186,7 @@ def plain(value):
     return str(value)
 
 
-def merge(*maps):
+def merge(*maps: Any) -> Map:
     """Later ones win; maps within maps are merged, too."""
     out = Map()
     for one in maps:
@@ -192,19 +201,21 @@ def merge(*maps):
     return out
 
 
-def copy(value):
+def copy(value: Any) -> Items | Map | Word:
     """The tree once more, with its places."""
     if isinstance(value, dict):
-        out = Map((key, copy(inner)) for key, inner in value.items())
+        out: Any = Map((key, copy(inner)) for key, inner in value.items())
     elif isinstance(value, list):
         out = Items(copy(inner) for inner in value)
     else:
-        return value
+        result: Items | Map | Word = value
+        return result
     out.place = value.place
-    return out
+    found: Items | Map | Word = out
+    return found
 
 
-def assign(tree, path, value, origin=None):
+def assign(tree: Any, path: str, value: str, origin: str | None = None) -> None:
     """One key of the tree, named as in links.1-2.rate or traffic.0.window; the value is YAML. origin: where a mistake in it
     is told to be (None: PATH=VALUE)."""
     origin = origin or f"{path}={value}"
@@ -233,20 +244,22 @@ def assign(tree, path, value, origin=None):
             raise PlacesError(f"{origin}: {words[i - 1]} is one value, which has no keys")
 
 
-def yaml_value(text, place):
+def yaml_value(text: str, place: tuple[str, int]) -> Word:
     if not isinstance(text, str):
         return text
     tree = parse(text, place[0]) if text.strip() else put("", place)
     return _moved(tree, place)
 
 
-def _moved(value, place):
+def _moved(value: Any, place: Any) -> Word:
     value.place = place
     for inner in (list(value) + list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []):
         _moved(inner, place)
-    return value
+    result: Word = value
+    return result
 
 
-def beside(base, path):
+def beside(base: str, path: Any) -> str:
     """A path of a file is relative to that file's folder."""
-    return path if os.path.isabs(path) else os.path.join(base, path)
+    result: str = path if os.path.isabs(path) else os.path.join(base, path)
+    return result

@@ -7,6 +7,8 @@
         ...
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import json
@@ -17,6 +19,8 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 from . import link_keys, ports
 
@@ -38,11 +42,11 @@ START, STOP = 120.0, 120.0  # seconds that a node may take: a slow machine is no
 LIBC = ctypes.CDLL(None)
 
 
-def die_with_parent():
+def die_with_parent() -> Callable[..., Any]:
     """For a child to begin with: whatever becomes of us, it does not stay behind."""
     parent = os.getpid()
 
-    def begin():
+    def begin() -> None:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:  # it has ended before
             os._exit(1)
@@ -50,7 +54,7 @@ def die_with_parent():
     return begin
 
 
-def private(path, flags):
+def private(path: str, flags: int) -> int:
     """An opener for files with passwords or tokens, which our programs refuse when all users may read them."""
     fd = os.open(path, flags, 0o640)
     os.fchmod(fd, 0o640)  # it may have been there
@@ -58,18 +62,18 @@ def private(path, flags):
 
 
 class Lab:
-    def __init__(self, programs, out):
+    def __init__(self, programs: str, out: str) -> None:
         self.programs = os.path.abspath(programs)
         self.out = os.path.abspath(out)
-        self.processes = []  # (name, Popen)
+        self.processes: list[Any] = []  # (name, Popen)
         os.makedirs(self.out, exist_ok=True)
         # a UNIX socket's path is limited to 107 bytes, the output folder's is not
         self.sockets = tempfile.mkdtemp(prefix="helio-")
 
-    def __enter__(self):
+    def __enter__(self) -> Lab:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         for _, p in reversed(self.processes):
             if p.poll() is None:
                 with contextlib.suppress(OSError):  # another user's may not be ended
@@ -83,26 +87,26 @@ class Lab:
                     p.wait(5)
         shutil.rmtree(self.sockets, ignore_errors=True)
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         return os.path.join(self.out, name)
 
-    def socket(self, number):
+    def socket(self, number: Any) -> Any:
         return f"{self.sockets}/node{number}.sock"
 
-    def program(self, name):
+    def program(self, name: str) -> str:
         return os.path.join(self.programs, name)
 
     @staticmethod
-    def udp_ports(count):
+    def udp_ports(count: Any) -> Any:
         """Ports of 127.0.0.1 that nobody uses now, nor any other lab."""
         return ports.free_ports(count)
 
-    def command(self, name, program, *arguments):
+    def command(self, name: str, program: Any, *arguments: Any) -> Any:
         """How the process called NAME is started; other labs put it elsewhere."""
         del name
         return [self.program(program), *arguments]
 
-    def start(self, name, program, *arguments):
+    def start(self, name: str, program: Any, *arguments: Any) -> Any:
         """A program whose output goes to NAME.log."""
         with open(self.path(name + ".log"), "a") as log:
             p = subprocess.Popen(self.command(name, program, *arguments), stdout=log, stderr=subprocess.STDOUT,
@@ -110,13 +114,13 @@ class Lab:
         self.processes.append((name, p))
         return p
 
-    def why(self, name):
+    def why(self, name: str) -> Any:
         """The last lines of a program's log, for a message."""
         with open(self.path(name + ".log")) as f:
             lines = f.read().strip().splitlines()[-4:]
         return "".join(f"\n    {line}" for line in lines) + f"\n    ({self.path(name + '.log')})"
 
-    def run(self, program, *arguments, timeout=120):
+    def run(self, program: Any, *arguments: Any, timeout: int = 120) -> Any:
         """A program to its end; its standard output. Its messages go to ours."""
         done = subprocess.run([self.program(program), *arguments], stdout=subprocess.PIPE, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout)
@@ -124,7 +128,7 @@ class Lab:
             raise Failed(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
         return done.stdout
 
-    def stop(self, name, p, sig=signal.SIGTERM):
+    def stop(self, name: str, p: subprocess.Popen[Any], sig: Any = signal.SIGTERM) -> None:
         if p.poll() is None:
             p.send_signal(sig)
         try:
@@ -136,17 +140,17 @@ class Lab:
             raise Failed(f"{name} ended with exit code {code}:{self.why(name)}")
 
     @staticmethod
-    def link(peer, local, remote, **keys):
+    def link(peer: Any, local: Any, remote: Any, **keys: Any) -> Any:
         """A link of a node's configuration; keys as in docs/ltp-udp.md."""
         link = {"name": f"to-{peer}", "adapter": "ltp-udp", "peer": f"ipn:{peer}.0",
                 "local": f"127.0.0.1:{local}", "remote": f"127.0.0.1:{remote}"}
         link.update(keys)
         return link
 
-    def write_node(self, number, links, store="{durability: none}", log=True, extra=""):
+    def write_node(self, number: Any, links: Any, store: str = "{durability: none}", log: bool = True, extra: str = "") -> Any:
         text = f"# node {number}; docs/heliod.md explains every key\nnode: ipn:{number}.0\n"
         text += f"socket: {self.socket(number)}\nstore: {store}\n"
-        logs = {True: ("segments",), False: ()}.get(log, log)  # or their names
+        logs: Any = {True: ("segments",), False: ()}.get(log, log)  # or their names
         if logs:
             files = ", ".join(f"{what}: {self.path(f'node{number}.{what}.csv')}" for what in logs)
             text += f"log: {{{files}}}\n"
@@ -161,7 +165,7 @@ class Lab:
             f.write(text)
         return path
 
-    def start_node(self, number, config):
+    def start_node(self, number: Any, config: Any) -> Any:
         """Starts a node and waits until it serves applications and links."""
         name = f"node{number}"
         p = self.start(name, "heliod", config)
@@ -179,10 +183,10 @@ class Lab:
                 time.sleep(0.02)
         raise Failed(f"{name} did not start:{self.why(name)}")
 
-    def control(self, number, *words):
+    def control(self, number: Any, *words: Any) -> Any:
         """What helioctl says about a node, as an object."""
         return json.loads(self.run("helioctl", "--socket", self.socket(number) + ".ctl", "--timeout", "60s", "--json", *words))
 
-    def load(self, name):
+    def load(self, name: str) -> Any:
         with open(self.path(name)) as f:
             return json.load(f)

@@ -28,7 +28,7 @@ def duration(text: object) -> float:
     return 0.0 if str(text).strip() == "0" else _parse(text, DURATIONS, "duration", "30ms")
 
 
-def rate(text: object) -> int:
+def rate(text: Any) -> int:
     text = re.sub(r"(?<=[\skMG\d])bps\s*$", "bit/s", str(text))  # as the other programs take it
     return int(_parse(text, RATES, "rate", "500Mbit/s"))
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-campaign: runs what a campaign file asks for, keeps what is done, and makes the report."""
+
+from __future__ import annotations
+
+import argparse
 import concurrent.futures
 import importlib
 import json
@@ -9,6 +13,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .. import places, programs, units
 from ..arguments import Parser
@@ -30,10 +36,11 @@ FAILURES = (programs.ProgramError, Failed, OSError, subprocess.TimeoutExpired)  
 class Children:
     """The processes that run now, so that an interruption ends them."""
 
-    def __init__(self):
-        self.lock, self.running, self.stopped = threading.Lock(), set(), False
+    def __init__(self) -> None:
+        self.running: set[Any] = set()
+        self.lock, self.stopped = threading.Lock(), False
 
-    def run(self, command, descriptors=()):
+    def run(self, command: list[str], descriptors: tuple[int, ...] = ()) -> str:
         with self.lock:
             if self.stopped:
                 raise KeyboardInterrupt
@@ -51,14 +58,14 @@ class Children:
             raise programs.ProgramError(err.strip() or f"{command[0]} ended with code {p.returncode}")
         return out
 
-    def stop(self):
+    def stop(self) -> None:
         with self.lock:
             self.stopped = True
             for p in self.running:
                 p.kill()
 
 
-def arguments():
+def arguments() -> Parser:
     p = Parser(prog="helio-campaign", epilog=EPILOG, description="Runs a campaign of LTP experiments and makes its report.")
     p.add_argument("file", nargs="?", metavar="CAMPAIGN.yaml")
     p.add_argument("--out", metavar="DIR", help="folder of runs and report (default out/NAME)")
@@ -77,7 +84,7 @@ def arguments():
     return p
 
 
-def remaining(started, done, left):
+def remaining(started: float, done: int, left: int) -> str:
     if done == 0:
         return "?"
     seconds = (time.monotonic() - started) / done * left
@@ -85,19 +92,19 @@ def remaining(started, done, left):
 
 
 class Runner:
-    def __init__(self, campaign, out, jobs):
+    def __init__(self, campaign: file.Campaign, out: str, jobs: int) -> None:
         self.campaign, self.out = campaign, out
         self.jobs = jobs if campaign.mode == "sim" else 1  # what is measured in real time has the machine to itself
         self.traces = campaign_traces.Traces(out)
         self.children = Children()
 
-    def todo(self):
+    def todo(self) -> list[file.Run]:
         return [run for run in self.campaign.runs() if campaign_run.result_of(self.out, run) is None]
 
-    def one(self, run):
+    def one(self, run: file.Run) -> dict[str, Any]:
         return campaign_run.execute(run, self.out, self.traces, self.children.run)
 
-    def each(self, runs):
+    def each(self, runs: list[file.Run]) -> Iterator[tuple[Any, ...]]:
         """Does the runs; yields (run, None or what went wrong) as each ends."""
         if self.campaign.mode != "sim":
             # In this thread, so that an interruption ends the processes of the run.
@@ -114,7 +121,7 @@ class Runner:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    def attempt(self, run):
+    def attempt(self, run: file.Run) -> Any:
         """None or what went wrong."""
         try:
             self.one(run)
@@ -122,11 +129,13 @@ class Runner:
             return e
         return None
 
-    def all(self):
+    def all(self) -> bool:
         runs = self.todo()
         known, total = len(self.campaign.runs()) - len(runs), len(self.campaign.runs())
         progress = programs.Progress("helio-campaign")
-        started, done, failed, missing = time.monotonic(), 0, [], []
+        failed: list[Any] = []
+        missing: list[Any] = []
+        started, done = time.monotonic(), 0
         progress.show(f"{known} of {total} runs")
         try:
             for run, why in self.each(runs):
@@ -150,12 +159,12 @@ class Runner:
         return not failed and (not missing or known + done > len(missing))  # a campaign of which nothing could be run has failed
 
 
-def look_closer(campaign, traces):
+def look_closer(campaign: file.Campaign, traces: campaign_traces.Traces) -> list[str]:
     """What runs would stumble over, each once: traces that cannot be read, keys of labs that no program knows."""
     from . import lab
     found = {}
 
-    def look(what, *arguments):
+    def look(what: Callable[..., Any], *arguments: file.Run | str) -> None:
         try:
             what(*arguments)
         except (programs.ProgramError, places.PlacesError) as e:
@@ -172,12 +181,12 @@ def look_closer(campaign, traces):
     return file.shortened(list(found), "")
 
 
-def tell_doubts(campaign):
+def tell_doubts(campaign: file.Campaign) -> None:
     for text, line in campaign.doubts.items():
         print(f"helio-campaign: {campaign.path}:{line}: WARNING: {text}", file=sys.stderr)
 
 
-def describe(campaign, out):
+def describe(campaign: file.Campaign, out: str) -> None:
     runs = campaign.runs()
     virtual = sum(units.duration(run.values.get("duration", "0")) for run in runs)
     print(f"{campaign.path}: {campaign.title}")
@@ -189,13 +198,13 @@ def describe(campaign, out):
           f"{f', {units.duration_text(virtual)} of traffic' if virtual else ''}")
 
 
-def list_commands(runner, a):
+def list_commands(runner: Runner, a: argparse.Namespace) -> None:
     for run in runner.todo():
         print(shlex.join([os.path.abspath(sys.argv[0]), os.path.abspath(a.file), "--mode", run.mode, "--out",
                           os.path.abspath(runner.out), "--only", run.key]))
 
 
-def only(runner, key):
+def only(runner: Runner, key: str) -> int:
     runs = [run for run in runner.campaign.runs() if run.key == key]
     if not runs:
         print(f"helio-campaign: no run has the key {key}; --list prints those that there are", file=sys.stderr)
@@ -209,7 +218,7 @@ def only(runner, key):
     return 0
 
 
-def results_json(campaign, out):
+def results_json(campaign: file.Campaign, out: str) -> list[dict[str, Any]]:
     rows = []
     for e in campaign.experiments:
         for run in e.runs:
@@ -219,7 +228,7 @@ def results_json(campaign, out):
     return rows
 
 
-def tell_unfaithful(campaign, out):
+def tell_unfaithful(campaign: file.Campaign, out: str) -> None:
     """What the machine did not do in time is no figure of the channel: that is said where the command was given."""
     results = [r for r in (campaign_run.result_of(out, run) for run in campaign.runs()) if r]
     late = [r for r in results if not r["faithful"]]
@@ -228,7 +237,7 @@ def tell_unfaithful(campaign, out):
               file=sys.stderr)
 
 
-def need_all(a, campaign):
+def need_all(a: argparse.Namespace, campaign: file.Campaign) -> None:
     """What the end needs is asked for at the beginning, and what every run needs once: nothing is computed for nothing."""
     if not a.no_report:
         importlib.import_module("heliograph.campaign.report")  # ModuleNotFoundError: the launcher tells it
@@ -236,13 +245,13 @@ def need_all(a, campaign):
         programs.find("helio-sim")
 
 
-def make_report(campaign, out, against):
+def make_report(campaign: file.Campaign, out: str, against: list[Any]) -> None:
     from . import report  # matplotlib and Jinja2 are needed here only
     path = report.make(campaign, out, against)
     print(f"helio-campaign: the report is {path}", file=sys.stderr)
 
 
-def work(a, campaign, out):
+def work(a: argparse.Namespace, campaign: file.Campaign, out: str) -> int:
     runner = Runner(campaign, out, a.jobs or os.cpu_count() or 1)
     if a.check:
         wrong = look_closer(campaign, runner.traces)
@@ -269,7 +278,7 @@ def work(a, campaign, out):
     return 0 if fine else 1
 
 
-def main(argv=None):
+def main(argv: Any = None) -> int:
     p = arguments()
     a = p.parse_args(argv)
     if a.version:

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a campaign as rows: one for each setting, averaged over its repetitions."""
+
+from __future__ import annotations
+
 import csv
 import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import statistics, units
 from . import run as campaign_run, sim, sle, traces
 
+if TYPE_CHECKING:
+    from .file import Experiment
+
 # name -> (title, unit, from a result and its run's values)
-METRICS = {
+METRICS: dict[str, tuple[str, str, Callable[[Any, Any], Any]]] = {
     "goodput": ("goodput", "Mbit/s", lambda r, v: r["goodput_bps"] / 1e6),
     "efficiency": ("channel efficiency", "%", lambda r, v: 100 * r["efficiency"] if r["efficiency"] is not None else None),
     "carried_share": ("carried, by the time of sending, of the channel's capacity (rate × payload share × good share)", "%",
@@ -34,43 +42,44 @@ ABOVE = ("Above 100 %: goodput counts a block when it is complete. Blocks that w
          "not count, so the efficiency varies by some blocks around its mean; with independent erasures (iid) the loss also differs from its mean. Longer runs make both smaller. "
          "The share by the time of sending (carried_share) leaves the first effect out.")
 
-KINDS = {"ltp": METRICS, "sle": sle.METRICS}
+KINDS: dict[str, dict[str, Any]] = {"ltp": METRICS, "sle": sle.METRICS}
 ALL = {**sle.METRICS, **METRICS}  # those of one name are alike
 
 
-def above(name, mean):
+def above(name: str, mean: float | None) -> bool:
     """Is a share, as it is shown, more than all?"""
     return name in SHARES and mean is not None and round(mean, 1) > 100
 
 
-def _seconds(result, values):
-    return result["seconds"] if "seconds" in result else units.duration(values["duration"])
+def _seconds(result: dict[str, Any], values: dict[str, Any]) -> float:
+    found: float = result["seconds"] if "seconds" in result else units.duration(values["duration"])
+    return found
 
 
-def _of(result, group, name):
+def _of(result: dict[str, Any], group: str, name: str) -> float | None:
     return result[group][name] if result.get(group) else None
 
 
 @dataclasses.dataclass
 class Row:
     """One setting: the mean and the 95 % confidence interval of each metric."""
-    values: dict
-    metrics: dict     # name -> (mean, half width or None)
+    values: Any
+    metrics: dict[str, Any]     # name -> (mean, half width or None)
     repetitions: int
     missing: int      # runs that are not done
-    reasons: list     # why runs were not faithful
+    reasons: list[Any]     # why runs were not faithful
     count: int = 0    # unfaithful ones
     repeated: str = ""  # what makes repetitions others, where there are several
-    results: dict = dataclasses.field(default_factory=dict)  # repetition -> result
+    results: dict[str, Any] = dataclasses.field(default_factory=dict)  # repetition -> result
 
-    def mean(self, name):
+    def mean(self, name: str) -> float | None:
         return self.metrics[name][0] if self.repetitions else None
 
-    def half(self, name):
+    def half(self, name: str) -> float | None:
         """None: there is no interval."""
         return self.metrics[name][1] if self.repetitions else None
 
-    def grain(self):
+    def grain(self) -> float | None:
         """The share of the goodput that one bundle is: what is counted in whole bundles goes in such steps. None of labs, whose traffic is
         their own affair, and where nothing arrived."""
         mean = self.mean("goodput") if "goodput" in self.metrics else None
@@ -79,22 +88,22 @@ class Row:
         seconds = units.duration(self.values["duration"]) - sim.warmup_of(self.values)
         return 8 * units.size(self.values["bundle"]) / (mean * 1e6 * seconds)
 
-    def coarse(self, name):
+    def coarse(self, name: str) -> bool:
         """Is the interval of a metric that counts whole bundles less than a step? Then it tells of the steps, not of the link."""
         half, mean, step = self.half(name), self.mean(name), self.grain()
-        return name in COUNTED and None not in (half, mean, step) and 2 * half < step * mean
+        return name in COUNTED and half is not None and mean is not None and step is not None and 2 * half < step * mean
 
     @property
-    def faithful(self):
+    def faithful(self) -> bool:
         return self.count == 0
 
 
-def settings(values, experiment):
+def settings(values: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
     return {name: values[name] for name in experiment.sweep}
 
 
-def rows(experiment, out):
-    groups = {}
+def rows(experiment: Experiment, out: str) -> list[Row]:
+    groups: dict[str, Any] = {}
     for run in experiment.runs:
         groups.setdefault(run.parameters, []).append(run)
     found = []
@@ -113,12 +122,12 @@ def rows(experiment, out):
     return found
 
 
-def known(table, metrics):
+def known(table: list[Row], metrics: Any) -> list[str]:
     """Those that a run has; all where none is done."""
     return [m for m in metrics if any(row.mean(m) is not None for row in table)] or list(metrics)
 
 
-def pick(table, **wanted):
+def pick(table: list[Row], **wanted: Any) -> Any:
     """The first row with these values; None when there is none with results."""
     for row in table:
         if row.repetitions and all(str(row.values.get(k.replace("_", "-"))) == str(v) for k, v in wanted.items()):
@@ -126,7 +135,7 @@ def pick(table, **wanted):
     return None
 
 
-def write_csv(path, experiment, table):
+def write_csv(path: str, experiment: Experiment, table: list[Row]) -> None:
     names, metrics = list(experiment.sweep), KINDS[experiment.runs[0].kind]
     with open(path, "w", newline="", encoding="utf-8") as f:
         w = csv.writer(f, lineterminator="\n")

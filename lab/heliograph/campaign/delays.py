@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the delay of bundles went, hop by hop, of each setting of a campaign over a lab: means over its repetitions."""
+
+from __future__ import annotations
+
 import csv
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .data import Row
+    from .file import Experiment
 
 PARTS = ("queue", "radiation", "channel", "retransmission")
 
 
-def nodes_of(path):
+def nodes_of(path: dict[str, Any]) -> tuple[str, ...]:
     return (*(hop["from"] for hop in path["hops"]), path["hops"][-1]["to"])
 
 
-def longest(result):
+def longest(result: dict[str, Any]) -> dict[str, Any] | None:
     """The way that most nodes are of, and of these the one of most bundles: data, not acknowledgements that come back by it."""
-    paths = [path for path in result.get("delays") or () if path["hops"]]
-    return max(paths, key=lambda path: (len(path["hops"]), path["bundles"], path["total_ms"]), default=None)
+    paths: list[dict[str, Any]] = [path for path in result.get("delays") or () if path["hops"]]
+    if not paths:
+        return None
+    return max(paths, key=lambda path: (len(path["hops"]), path["bundles"], path["total_ms"]))
 
 
-def mean_path(results):
+def mean_path(results: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[list[float]], float, float] | None:
     """(nodes, a list of each hop's parts, the time at the destination, the whole), ms; None where nothing is known, or the ways differ."""
-    paths = [path for path in map(longest, results) if path is not None]
+    paths: list[dict[str, Any]] = [path for path in map(longest, results) if path is not None]
     if not paths or len({nodes_of(path) for path in paths}) > 1:
         return None
     n = len(paths)
@@ -25,7 +35,7 @@ def mean_path(results):
     return nodes_of(paths[0]), hops, sum(path["application_ms"] for path in paths) / n, sum(path["total_ms"] for path in paths) / n
 
 
-def rows(experiment, table):
+def rows(experiment: Experiment, table: list[Row]) -> list[list[float | str | None]]:
     """(values of what is swept, from, to, queue, radiation, channel, retransmission, at the destination, the whole) for each hop of each setting;
     the last hop has the last two."""
     found = []
@@ -41,7 +51,7 @@ def rows(experiment, table):
     return found
 
 
-def write(path, experiment, found):
+def write(path: Any, experiment: Experiment, found: list[list[float | str | None]]) -> None:
     with open(path, "w", newline="", encoding="utf-8") as f:
         w = csv.writer(f, lineterminator="\n")
         w.writerow([*experiment.sweep, "from", "to", *(f"{part}_ms" for part in PARTS), "application_ms", "total_ms"])

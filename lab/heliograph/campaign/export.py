@@ -3,22 +3,29 @@
 
 Numbers are those of the report; nothing is computed here.
 """
+
+from __future__ import annotations
+
 import decimal
 import json
 import os
 import re
+from typing import TYPE_CHECKING, Any
 
 from . import data
+
+if TYPE_CHECKING:
+    from .file import Campaign, Experiment
 
 SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
            "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "×": r"$\times$", "–": "--"}
 
 
-def escape(text):
+def escape(text: float | str) -> str:
     return "".join(SPECIAL.get(c, c) for c in str(text))
 
 
-def picture(title, xlabel, ylabel, lines, xlog=False):
+def picture(title: str, xlabel: str, ylabel: str, lines: list[tuple[str, list[tuple[float, float, float | None]], set[int]]], xlog: bool = False) -> str:
     """A tikzpicture of (label, [(x, y, half or None)], hollow points) as the report's line figures have them."""
     out = ["% needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}", f"% {title}", "\\begin{tikzpicture}",
            f"\\begin{{axis}}[xlabel={{{escape(xlabel)}}}, ylabel={{{escape(ylabel)}}}, legend pos=outer north east, grid=major{', xmode=log' if xlog else ''}]"]
@@ -31,13 +38,13 @@ def picture(title, xlabel, ylabel, lines, xlog=False):
     return "\n".join([*out, "\\end{axis}", "\\end{tikzpicture}", ""])
 
 
-def digits(value, count):
+def digits(value: float, count: int) -> str:
     """So many significant ones, without an exponent, which a text would show as 2.8e+02."""
     text = f"{value:.{count}g}"
     return f"{decimal.Decimal(text):f}" if "e" in text else text
 
 
-def table(experiment, rows, metrics):
+def table(experiment: Experiment, rows: list[data.Row], metrics: list[str]) -> str:
     """A tabular of the settings and these metrics, mean ± half of the interval."""
     names = list(experiment.sweep)
     heads = [escape(n) for n in names]
@@ -59,13 +66,13 @@ def table(experiment, rows, metrics):
     return "\n".join([*out, "\\bottomrule", *(note if above else []), "\\end{tabular}", ""])
 
 
-def cell(kind, text):
+def cell(kind: str, text: str) -> dict[str, Any]:
     lines = text.splitlines(keepends=True)
     base = {"cell_type": kind, "id": re.sub(r"[^a-z0-9]", "", text.lower())[:24] or "cell", "metadata": {}, "source": lines}
     return {**base, "execution_count": None, "outputs": []} if kind == "code" else base
 
 
-def notebook(campaign):
+def notebook(campaign: Campaign) -> str:
     """Jupyter's format 4.5; it needs Python's own csv module and matplotlib."""
     cells = [cell("markdown", f"# {campaign.title}\n\nThe tables of the report beside this file; means over the repetitions, `_ci95` is half of the 95 % interval."),
              cell("code", "import csv\nimport matplotlib.pyplot as plt\n\n\ndef read(name):\n    with open(name + '.csv', newline='') as f:\n"
@@ -84,12 +91,12 @@ def notebook(campaign):
                                                     "language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
 
 
-def write(path, text):
+def write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
 
 
-def experiment_files(folder, experiment, rows, lines, metrics):
+def experiment_files(folder: str, experiment: Experiment, rows: list[data.Row], lines: dict[str, Any], metrics: list[str]) -> None:
     """lines: metric -> arguments of picture(), of those that have an abscissa."""
     write(os.path.join(folder, f"{experiment.name}.tex"), table(experiment, rows, metrics))
     for metric, words in lines.items():

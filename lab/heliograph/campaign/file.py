@@ -10,6 +10,9 @@ import itertools
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
 
 import yaml
 
@@ -32,28 +35,28 @@ class CampaignError(Exception):
 class Mistake(Exception):
     """One of them."""
 
-    def __init__(self, line, text):
+    def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
         self.line, self.text = line, text
 
 
-def _time(text):
+def _time(text: int | str) -> str:
     units.duration(text)
     return str(text)
 
 
-def _rate(text):
+def _rate(text: str) -> str:
     units.rate(text)
     return str(text)
 
 
-def _size(text):
+def _size(text: str) -> str:
     units.size(text)
     return str(text)
 
 
-def _count(low, high):
-    def parse(value):
+def _count(low: int, high: int) -> Callable[..., Any]:
+    def parse(value: int | str) -> int:
         if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)) or not low <= int(value) <= high:
             raise ValueError(f"\"{value}\" is no number from {low} to {high}")
         return int(value)
@@ -61,36 +64,37 @@ def _count(low, high):
     return parse
 
 
-def _sessions(value):
-    return "auto" if value == "auto" else _count(1, 65536)(value)
+def _sessions(value: int | str) -> int:
+    result: int = "auto" if value == "auto" else _count(1, 65536)(value)
+    return result
 
 
-def _rto(value):
+def _rto(value: int | str) -> str:
     return "auto" if value == "auto" else _time(value)
 
 
-def _warmup(value):
+def _warmup(value: str) -> str:
     return "auto" if value == "auto" else _time(value)
 
 
-def _text(value):
+def _text(value: str) -> str:
     return str(value)
 
 
-def _rules(value):
+def _rules(value: str) -> str:
     """Drop rules with spaces between them (docs/channel.md); helio-sim knows which are right."""
     if not str(value).split():
         raise ValueError("a drop rule is wanted, such as checkpoint:first=2; several have spaces between them")
     return " ".join(str(value).split())
 
 
-def _recovery(value):
+def _recovery(value: str) -> str:
     if value == "own":
         raise ValueError("\"own\": the switches of a campaign stand by themselves beside recovery: plain, such as copies: 3")
     return units.word_of("plain", "default")(value)
 
 
-def _contacts(value):
+def _contacts(value: str) -> str:
     """FROM-TO with spaces between them, rising: what docs/scenario.md has as a list."""
     last = -1.0
     for item in str(value).split():
@@ -106,7 +110,7 @@ def _contacts(value):
     return " ".join(str(value).split())
 
 
-def _open_rate(value):
+def _open_rate(value: str) -> str:
     return "unlimited" if value == "unlimited" else _rate(value)
 
 
@@ -124,7 +128,7 @@ FIXED = {
 }
 
 
-def parameters(kind="ltp"):
+def parameters(kind: Any = "ltp") -> dict[str, Any]:
     if kind == "sle":
         return sle.PARAMETERS
     return {**FIXED, **{name: (ltp_options.reader(name), None)
@@ -142,7 +146,7 @@ class Run:
     experiment: str
     mode: str
     repetition: int
-    parameters: tuple  # sorted (name, value)
+    parameters: tuple[Any, ...]  # sorted (name, value)
     logs: str          # what is kept: none, tables, all
     folder_base: str   # relative trace files are relative to the campaign file
     digest: str        # of the trace file's content (of the lab's with `lab`); None without a file
@@ -152,23 +156,23 @@ class Run:
     drawn: bool = False  # one of several repetitions: repetition 1 of a preset's trace is a draw like the others
 
     @property
-    def values(self):
+    def values(self) -> dict[str, Any]:
         return dict(self.parameters)
 
     @property
-    def key(self):
+    def key(self) -> str:
         """Runs of the same key have the same result, whatever experiment they serve."""
         text = json.dumps([LAB_FORMAT if self.lab else FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else []),
                            *([self.system.described()] if self.system else []), *(["drawn"] if self.drawn and self.repetition == 1 else [])])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def folder(self):
-        v = self.values
+    def folder(self) -> str:
+        v: Any = self.values
         if self.lab or self.kind != "ltp":
             name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(str(value) for value in v.values()))[:80]
             return f"{self.mode}-{name}-r{self.repetition}-{self.key}"
-        who = f"{self.system.name}-" if self.system else ""
+        who: Any = f"{self.system.name}-" if self.system else ""
         name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{who}{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.repetition}")
         return f"{self.mode}-{name}-{self.key}"
 
@@ -177,8 +181,8 @@ class Run:
 class Experiment:
     name: str
     title: str
-    sweep: dict  # name -> values, in the order of the file
-    runs: list
+    sweep: dict[str, Any]  # name -> values, in the order of the file
+    runs: list[Any]
 
 
 RANGES = ("sessions", "overhead", "claims", "copies")  # swept as 1-8, too
@@ -192,20 +196,20 @@ class Campaign:
     repetitions: int
     logs: str
     report: str
-    experiments: list
+    experiments: list[Any]
     lab: str | None = None
-    systems: dict = dataclasses.field(default_factory=dict)  # name -> other stacks
+    systems: dict[str, Any] = dataclasses.field(default_factory=dict)  # name -> other stacks
     kind: str = "ltp"
     titled: bool = False  # the file has a title
-    labels: dict = dataclasses.field(default_factory=dict)  # name of a parameter, a value or a result -> what figures call it
-    doubts: dict = dataclasses.field(default_factory=dict)  # what is right, and hardly meant -> the line that says it
+    labels: dict[str, Any] = dataclasses.field(default_factory=dict)  # name of a parameter, a value or a result -> what figures call it
+    doubts: dict[str, Any] = dataclasses.field(default_factory=dict)  # what is right, and hardly meant -> the line that says it
 
-    def runs(self):
+    def runs(self) -> list[Run]:
         """Each run once, in the order of the file."""
         return list({run.key: run for e in self.experiments for run in e.runs}.values())
 
 
-def trace_file(trace, base):
+def trace_file(trace: Any, base: str) -> str | None:
     """The path of a trace's file; None when there is none: a name that the programs know, or a mistake."""
     if trace in (*PRESETS, "none") or trace.startswith("iid:"):
         return None
@@ -213,7 +217,7 @@ def trace_file(trace, base):
     return path if os.path.isfile(path) else None
 
 
-def shortened(lines, place):
+def shortened(lines: list[str], place: str) -> list[str]:
     """No more of what is wrong than a person reads."""
     return lines[:TOLD_MAX] + [f"{place}and {len(lines) - TOLD_MAX} more"] if len(lines) > TOLD_MAX else lines
 
@@ -223,12 +227,13 @@ class _Loader(yaml.SafeLoader):
 
 
 class Reader:
-    def __init__(self, path):
-        self.path, self.digests, self.parameters = path, {}, parameters()
-        self.wrong = []  # (line, text) of what is told with all the rest
+    def __init__(self, path: Path | str) -> None:
+        self.digests: dict[str, Any] = {}
+        self.path, self.parameters = path, parameters()
+        self.wrong: list[Any] = []  # (line, text) of what is told with all the rest
         try:
-            text = places.text_of(path)
-            self.root = yaml.compose(text, Loader=_Loader)
+            text: Any = places.text_of(path)
+            self.root = yaml.compose(text, Loader=_Loader)  # type: ignore[no-untyped-call]
         except UnicodeDecodeError:
             raise CampaignError(f"{path}: not a text file; a campaign is wanted (YAML, UTF-8)") from None
         except places.PlacesError as e:
@@ -241,18 +246,18 @@ class Reader:
         if self.root is None:
             raise CampaignError(f"{path}: the file is empty; it needs `experiments:`")
 
-    def digest(self, path):
+    def digest(self, path: Any) -> str | None:
         """Of a file's content; each file is read once. None without a path."""
         if path is not None and path not in self.digests:
             with open(path, "rb") as f:
                 self.digests[path] = hashlib.file_digest(f, "sha256").hexdigest()
         return self.digests.get(path)
 
-    def fail(self, node, text):
+    def fail(self, node: Any, text: str) -> NoReturn:
         raise Mistake(node.start_mark.line + 1, text)
 
     @contextlib.contextmanager
-    def kept(self, once=False):
+    def kept(self, once: bool = False) -> Iterator[None]:
         """What is wrong within ends that, and is told later; with `once` only if nothing else in the file is wrong in the same way."""
         try:
             yield
@@ -260,16 +265,16 @@ class Reader:
             if not once or all(e.text != text for _, text in self.wrong):
                 self.wrong.append((e.line, e.text))
 
-    def tell(self):
+    def tell(self) -> None:
         if self.wrong:
-            lines = [f"{self.path}:{line}: {text}" for line, text in sorted(self.wrong, key=lambda one: one[0])]
+            lines = [f"{self.path}:{line}: {text}" for line, text in sorted(self.wrong, key=lambda one: (one[0],))]
             raise CampaignError("\n".join(shortened(lines, f"{self.path}: ")))
 
-    def check_key(self, key):
+    def check_key(self, key: Any) -> None:
         if not isinstance(key, yaml.ScalarNode):
             self.fail(key, "a key is one word")
 
-    def mapping(self, node, allowed, what):
+    def mapping(self, node: Any, allowed: campaign_systems.AnyName | dict[str, Any] | tuple[str, ...], what: str) -> dict[str, Any]:
         if not isinstance(node, yaml.MappingNode):
             self.fail(node, f"{what} must be a mapping of keys and values")
         found = {}
@@ -284,23 +289,25 @@ class Reader:
                 found[key.value] = value
         return found
 
-    def plain(self, node):
-        loader = _Loader("")
+    def plain(self, node: Any) -> float | str:
+        loader: Any = _Loader("")
         try:
-            return loader.construct_object(node, deep=True)
+            result: float | str = loader.construct_object(node, deep=True)
+            return result
         finally:
             loader.dispose()
 
-    def scalar(self, node, name, parse):
+    def scalar(self, node: Any, name: Any, parse: Any) -> float | str:
         if not isinstance(node, yaml.ScalarNode):
             self.fail(node, f"{name}: one value is wanted here{self.by_themselves(node, name)}")
         value = self.plain(node)
         try:
-            return parse(value)
+            result: float | str = parse(value)
+            return result
         except (ValueError, TypeError) as e:
-            return self.fail(node, f"{name}: {e}")
+            self.fail(node, f"{name}: {e}")
 
-    def by_themselves(self, node, name):
+    def by_themselves(self, node: Any, name: str) -> str:
         """Of a map as a node's file has it: its keys are the campaign's own."""
         pairs = [(key.value, value.value) for key, value in node.value if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)] \
             if isinstance(node, yaml.MappingNode) else []
@@ -308,7 +315,7 @@ class Reader:
         own = [f"{words[key]}: {'plain' if (key, value) == ('mode', 'own') else value}" for key, value in pairs if key in words]
         return f", and the keys of this map stand by themselves: write {', '.join(own)}" if own else ""
 
-    def values(self, node, name):
+    def values(self, node: Any, name: str) -> list[float | str]:
         """A list of values, each once, or one; numbers may be ranges like 1-8."""
         parse = self.parameters[name][0]
         if not isinstance(node, yaml.SequenceNode):
@@ -329,7 +336,7 @@ class Reader:
             self.fail(node, f"{name}: the list is empty")
         return list(dict.fromkeys(out))
 
-    def texts(self, node, name):
+    def texts(self, node: Any, name: str) -> list[str]:
         """A list of values as they are written, each once, or one."""
         items = node.value if isinstance(node, yaml.SequenceNode) else [node]
         for item in items:
@@ -340,7 +347,7 @@ class Reader:
             self.fail(node, f"{name}: the list is empty")
         return list(dict.fromkeys(item.value for item in items))
 
-    def keys_of_lab(self, node, what):
+    def keys_of_lab(self, node: Any, what: str) -> dict[str, list[str]]:
         """Key of a lab file -> its values; which there are is the lab's affair."""
         if node is None:
             return {}
@@ -354,7 +361,7 @@ class Reader:
                 self.fail(value, f"{key.value}: one value is wanted here; several are swept, and a list that is a value is a text, such as \"[a, b]\"")
         return {key.value: self.texts(value, key.value) for key, value in node.value}
 
-    def settings(self, node):
+    def settings(self, node: Any) -> dict[str, Any]:
         found = {}
         for name, value in self.mapping(node, self.parameters, "set").items() if node else ():
             with self.kept():
@@ -362,7 +369,7 @@ class Reader:
         return found
 
 
-def check_trace(reader, node, trace, base, name="trace"):
+def check_trace(reader: Reader, node: Any, trace: Any, base: str, name: str = "trace") -> None:
     """There is such a trace, or the file says one that nothing knows."""
     if trace in (*PRESETS, "none") or trace_file(trace, base) is not None:
         return
@@ -380,7 +387,7 @@ def check_trace(reader, node, trace, base, name="trace"):
 ENGINES_ONLY = ("colour", "resend", "orange-wait", "orange-answer")  # the others' figures are of red sessions
 
 
-def check_together(reader, node, values, mode):
+def check_together(reader: Reader, node: Any, values: dict[str, int | str], mode: str) -> None:
     """Keys that only some ways of running know."""
     nodes = mode != "sim" or values.get("stack") == "yes"
     if "contacts" in values and not nodes:
@@ -393,9 +400,9 @@ def check_together(reader, node, values, mode):
 OURS_ONLY = ("recovery", "claims", "colour", "stack")  # and the recovery switches
 
 
-def other_system(reader, node, values, campaign, swept):
+def other_system(reader: Reader, node: Any, values: dict[str, int | str], campaign: Campaign, swept: dict[str, list[float | str]]) -> Any:
     """The system of a run that is not ours; None."""
-    name = values.get("system")
+    name: Any = values.get("system")
     if name in (None, campaign_systems.OWN):
         return None
     if name not in campaign.systems:
@@ -410,18 +417,18 @@ def other_system(reader, node, values, campaign, swept):
     return campaign.systems[name]
 
 
-def digest_of(reader, values, base):
+def digest_of(reader: Reader, values: dict[str, int | str], base: str) -> str | None:
     """Of what the trace files hold, of both ways; None without any."""
     there, back = (reader.digest(trace_file(values.get(name, "none"), base)) for name in ("trace", "return-trace"))
     return there if back is None else hashlib.sha256(f"{there} {back}".encode()).hexdigest()
 
 
-def round_trip(values):
+def round_trip(values: dict[str, int | str]) -> float:
     """Seconds between a checkpoint and its report on an empty line."""
     return 2 * units.duration(values["delay"]) + units.duration(values["processing"])
 
 
-def settle_timer(node, values, given, campaign):
+def settle_timer(node: Any, values: dict[str, int | str], given: set[str], campaign: Campaign) -> None:
     """A timer that nobody gave is the paper's, or on a longer path twice the round trip; one that ends before a report can be there is told."""
     path = round_trip(values)
     if "rto" not in given:
@@ -431,7 +438,7 @@ def settle_timer(node, values, given, campaign):
                                    f"runs out in every session; leave rto out, or write more, or auto", node.start_mark.line + 1)
 
 
-def settle_loss(reader, node, values, given):
+def settle_loss(reader: Reader, node: Any, values: dict[str, int | str], given: set[str]) -> None:
     """`loss` is another word for a trace of independent erasures."""
     if "loss" in values:
         if "trace" in given:
@@ -439,7 +446,7 @@ def settle_loss(reader, node, values, given):
         values["trace"] = f"iid:{values['loss']:.10g}" if values["loss"] else "none"
 
 
-def check_values(reader, node, values, campaign, base):
+def check_values(reader: Reader, node: Any, values: dict[str, int | str], campaign: Campaign, base: str) -> str | None:
     """They are right together; the digest of the files that they name."""
     if campaign.kind == "sle":
         wrong = sle.check(values, campaign.mode)
@@ -453,7 +460,7 @@ def check_values(reader, node, values, campaign, base):
     return digest_of(reader, values, base)
 
 
-def _lab(reader, node, campaign, values):
+def _lab(reader: Reader, node: Any, campaign: Any, values: dict[str, str]) -> lab_file.Lab | None:
     """Of one combination; None when it is wrong, which is told with all that is wrong in the others, each once."""
     try:
         return lab_file.load(campaign.lab, list(values.items()))
@@ -464,7 +471,7 @@ def _lab(reader, node, campaign, values):
     return None
 
 
-def _lab_runs(reader, node, keys, shared, campaign, name):
+def _lab_runs(reader: Any, node: Any, keys: dict[str, Any], shared: Any, campaign: Campaign, name: Any) -> tuple[dict[str, list[str]], list[Run]]:
     """The runs over a lab file; each combination must be a right one."""
     sweep = reader.keys_of_lab(keys.get("sweep"), "sweep")
     fixed = {**shared, **{key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}}
@@ -481,7 +488,7 @@ def _lab_runs(reader, node, keys, shared, campaign, name):
     return sweep, runs
 
 
-def _runs(reader, node, one, fixed, campaign, base):
+def _runs(reader: Reader, node: Any, one: Experiment, fixed: dict[str, Any], campaign: Campaign, base: str) -> list[Run]:
     runs = []
     for combination in itertools.product(*one.sweep.values()):
         values = {k: default for k, (_, default) in reader.parameters.items() if default is not None}
@@ -490,7 +497,7 @@ def _runs(reader, node, one, fixed, campaign, base):
         if campaign.kind == "ltp":
             settle_loss(reader, node, values, {*fixed, *one.sweep})
             settle_timer(node, values, {*fixed, *one.sweep}, campaign)
-        digest = check_values(reader, node, values, campaign, base)
+        digest: Any = check_values(reader, node, values, campaign, base)
         system = other_system(reader, node, values, campaign, one.sweep)
         for repetition in range(1, campaign.repetitions + 1):
             runs.append(Run(one.name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind,
@@ -498,16 +505,16 @@ def _runs(reader, node, one, fixed, campaign, base):
     return runs
 
 
-def _experiment(reader, node, shared, campaign, base, sure):
+def _experiment(reader: Reader, node: Any, shared: dict[str, Any], campaign: Campaign, base: str, sure: bool) -> Experiment:
     """Its runs are looked at only where each key is right by itself, those of all experiments (`sure`) among them."""
     before = len(reader.wrong)
     keys = reader.mapping(node, EXPERIMENT, "an experiment")
     if "name" not in keys:
         reader.fail(node, "an experiment needs a name")
-    name = reader.scalar(keys["name"], "name", _text)
+    name: Any = reader.scalar(keys["name"], "name", _text)
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         reader.fail(keys["name"], f"name: \"{name}\" may have letters, digits, - and _ only")
-    title = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
+    title: Any = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
     if campaign.lab:
         if not sure or len(reader.wrong) > before:
             return Experiment(name, title, {}, [])
@@ -528,22 +535,22 @@ def _experiment(reader, node, shared, campaign, base, sure):
     return one
 
 
-def _head(reader, keys, path, mode):
+def _head(reader: Any, keys: dict[str, Any], path: Any, mode: Any) -> Campaign:
     """The campaign without its experiments."""
-    def get(name, parse, default):
+    def get(name: str, parse: Callable[..., Any], default: int | str) -> Any:
         found = default
         with reader.kept():
             found = reader.scalar(keys[name], name, parse) if name in keys else default
         return found
 
-    kind = reader.scalar(keys["kind"], "kind", units.word_of(*KINDS)) if "kind" in keys else "ltp"  # which keys there are hangs on it
+    kind: Any = reader.scalar(keys["kind"], "kind", units.word_of(*KINDS)) if "kind" in keys else "ltp"  # which keys there are hangs on it
     reader.parameters = parameters(kind)
-    named = get("mode", units.word_of(*MODES), "sim")
+    named: Any = get("mode", units.word_of(*MODES), "sim")
     return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), 1),
                     get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind, titled="title" in keys)
 
 
-def _shared(reader, keys, campaign, base):
+def _shared(reader: Reader, keys: dict[str, Any], campaign: Campaign, base: str) -> dict[str, Any]:
     """What is set for all experiments."""
     if "systems" in keys:
         with reader.kept():
@@ -558,7 +565,7 @@ def _shared(reader, keys, campaign, base):
     return {key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}
 
 
-def _read(reader, path, mode):
+def _read(reader: Reader, path: Path | str, mode: str | None) -> Campaign:
     keys = reader.mapping(reader.root, TOP, "a campaign")
     campaign = _head(reader, keys, path, mode)
     base, shared = os.path.dirname(os.path.abspath(path)), {}
@@ -579,7 +586,7 @@ def _read(reader, path, mode):
     return campaign
 
 
-def load(path, mode=None):
+def load(path: Any, mode: str | None = None) -> Campaign:
     """The campaign; CampaignError with file and line of all that is wrong with it."""
     reader = Reader(path)
     campaign = None

@@ -1,31 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign over a lab file (`lab: FILE`): any of its keys is set and swept, the repetition is its seed."""
+
+from __future__ import annotations
+
 import csv
 import dataclasses
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from .. import places, programs
 from ..lab import (
-    check as lab_check, derive as lab_derive, file as lab_file, hints as lab_hints, live as lab_live,
-    made as lab_made, result as lab_result, sim as lab_sim,
+    check as lab_check,
+    derive as lab_derive,
+    file as lab_file,
+    hints as lab_hints,
+    live as lab_live,
+    made as lab_made,
+    result as lab_result,
+    sim as lab_sim,
 )
 from ..processes import Failed
 from . import steady
 from .file import PRESETS
 
+if TYPE_CHECKING:
+    from .file import Run
+    from .traces import Traces
+
 DRAWN = ("jitter", "duplicate", "corrupt", "bit_errors")  # of a direction,
 DRAWN_ERASURES = ("iid", "gilbert_elliott", "power")      # and of its erasures
 
 
-def lab_of(run):
+def lab_of(run: Any) -> lab_file.Lab:
     """The lab of a run; PlacesError."""
     values = {"seed": str(run.repetition), **run.values}
     return lab_file.load(run.lab, list(values.items()))
 
 
-def without_effect(labs, sweep):
+def without_effect(labs: list[lab_file.Lab], sweep: dict[str, list[str]]) -> Iterator[str]:
     """Swept keys all of whose values give the same lab. labs: one for each combination, the last key's values first."""
     texts = [repr(dataclasses.replace(lab, tree=None)) for lab in labs]
     stride = len(texts)
@@ -35,9 +50,10 @@ def without_effect(labs, sweep):
             yield key
 
 
-def doubts(labs, sweep):
+def doubts(labs: Any, sweep: dict[str, list[str]]) -> Iterator[str]:
     """What the settings of these labs rule out, each key once, but not what is swept to see just that; and what is swept in vain."""
-    swept, found = {key.rsplit(".", 1)[-1] for key in sweep}, {}
+    found: dict[str, Any] = {}
+    swept = {key.rsplit(".", 1)[-1] for key in sweep}
     for lab in labs:
         for hint in lab_hints.hints(lab):
             if hint.key.rsplit(".", 1)[-1] not in swept:
@@ -51,25 +67,25 @@ def doubts(labs, sweep):
         yield f"{key}: all swept values give the same lab: {own}"
 
 
-def channels(lab):
+def channels(lab: lab_file.Lab) -> list[places.Map]:
     """Everything that may lose: links, the channels that they are handed over to, stations' networks."""
     of_stations = (link.station.wan for link in lab.links.values() if link.station is not None)
     found = (*(one.channel for one in (*lab.links.values(), *lab.channels.values())), *of_stations)
     return [channel for channel in found if channel is not None]
 
 
-def directions(lab):
+def directions(lab: lab_file.Lab) -> list[places.Map]:
     """The keys of both directions of each channel."""
     return [channel[way] for channel in channels(lab) for way in ("forward", "return")]
 
 
-def has_chances(channel):
+def has_chances(channel: places.Map) -> bool:
     ways = channel["forward"], channel["return"]
     values = [*(keys.get(key) for keys in ways for key in DRAWN), *(keys.get("erasures", {}).get(key) for keys in ways for key in DRAWN_ERASURES)]
     return any(value not in (None, "0", "none") for value in values)
 
 
-def drawn_anew(run, lab):
+def drawn_anew(run: Run, lab: lab_file.Lab) -> list[bool]:
     """Of each channel with chances: are they others in the next repetition? Those of a seed that is given are not."""
     tree = places.copy(lab.tree)
     if "seed" not in run.values:
@@ -78,7 +94,7 @@ def drawn_anew(run, lab):
     return [here.get("seed", str(lab.seed)) != there.get("seed", str(other.seed)) for here, there in zip(channels(lab), channels(other)) if has_chances(here)]
 
 
-def another(traces, name, number, drawn=False):
+def another(traces: Traces, name: str, number: int, drawn: bool = False) -> str | None:
     """Realisation `number` of a trace by its name or path, the first of which is itself, but for a preset's where it is `drawn`, too; None when nobody knows how it was made, or it
     cannot be read, which the emulator tells with its place."""
     mark = ""
@@ -99,11 +115,12 @@ class Fades:
     """Other realisations of a lab's traces, of each by its name: where the first repetition has the same fades in two places, or at two times, so
     have the others."""
 
-    def __init__(self, traces, number, drawn=False):
-        self.traces, self.number, self.drawn, self.found = traces, number, drawn, []
-        self.seeds = {}  # of each trace, by the name that the file has
+    def __init__(self, traces: Traces, number: int, drawn: bool = False) -> None:
+        self.found: list[Any] = []
+        self.traces, self.number, self.drawn = traces, number, drawn
+        self.seeds: dict[str, Any] = {}  # of each trace, by the name that the file has
 
-    def draw(self, lab):
+    def draw(self, lab: lab_file.Lab) -> None:
         own = [keys for keys in directions(lab) if "erasures" in keys]
         for keys in own:
             keys["erasures"] = places.copy(keys["erasures"])  # the file, which events change, keeps what it says
@@ -122,7 +139,7 @@ class Fades:
                 holder[key] = places.put(other, name.place)
 
 
-def draw_fades(run, lab, traces):
+def draw_fades(run: Run, lab: lab_file.Lab, traces: Traces) -> tuple[str, dict[str, int]]:
     """(what makes this repetition another one than the first, the seeds of its traces by their names). One beyond it has other realisations of its traces, and of those that events
     set."""
     fades, labs = Fades(traces, run.repetition, run.drawn), [lab]
@@ -138,7 +155,7 @@ def draw_fades(run, lab, traces):
     return "seed" if anew and all(anew) else some, fades.seeds
 
 
-def simulate(lab, folder, track):
+def simulate(lab: lab_file.Lab, folder: str, track: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]:
     """The lab in mode sim; track runs a program to its end. Bundles that are missing are a result, too."""
     derived = lab_sim.derive(lab, folder)
     lab_derive.write(derived)
@@ -153,10 +170,11 @@ def simulate(lab, folder, track):
     return command, lab_sim.results(lab, derived, json.loads(said))
 
 
-def play(run, lab, folder):
-    Session = lab_live.Session
+def play(run: Run, lab: lab_file.Lab, folder: str) -> dict[str, Any]:
+    Session: type[lab_live.Session] = lab_live.Session
     if run.mode == "bridge":
-        from ..lab.netns import Session
+        from ..lab import netns
+        Session = netns.Session
     session = Session(lab, folder, lab_made.Private())
     session.records = False
     shown = lab_live.play(session)
@@ -165,19 +183,20 @@ def play(run, lab, folder):
     return shown
 
 
-def delivery(folder):
+def delivery(folder: str) -> dict[str, float] | None:
     """From source to application, of the bundles between two endpoints that had most bytes: acknowledgements say nothing of these."""
-    path, found = os.path.join(folder, "bundles.csv"), {}
+    found: Any = {}
+    path = os.path.join(folder, "bundles.csv")
     if os.path.exists(path):
         with open(path, newline="", encoding="utf-8") as f:
             for row in csv.DictReader(f):
                 if row["total_ms"]:
                     found.setdefault((row["source"], row["destination"]), []).append((int(row["payload"] or 0), float(row["total_ms"])))
-    most = max(found.values(), key=lambda bundles: sum(size for size, _ in bundles), default=[])
+    most: Any = max(found.values(), key=lambda bundles: int(sum(size for size, _ in bundles)), default=[])
     return steady.spread([total for _, total in most])
 
 
-def measured(shown, analysis, delivery_ms):
+def measured(shown: dict[str, Any], analysis: Any, delivery_ms: Any) -> dict[str, Any]:
     """The figures that a report has, of all traffic together and of the flow with most bytes."""
     clients = [one for one in shown["traffic"].values() if "goodput_bps" in one]
     flow = (analysis or {}).get("flows", [{}])
@@ -190,12 +209,12 @@ def measured(shown, analysis, delivery_ms):
                                               "rto_firings")}}
 
 
-def check(run):
+def check(run: Any) -> None:
     """Lets each program read what it would get, without starting any; PlacesError."""
     lab_check.check(lab_of(run), {"relay": "local", "bridge": "netns"}.get(run.mode, run.mode))
 
 
-def run_lab(run, folder, traces, track):
+def run_lab(run: Run, folder: str, traces: Traces, track: Callable[..., Any]) -> dict[str, Any]:
     final = os.path.join(os.path.dirname(folder), run.folder)  # where the files are when all is done
     folder, command = os.path.abspath(folder), None  # one of the files of a lab names the others
     try:

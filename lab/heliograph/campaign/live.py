@@ -4,6 +4,9 @@ relay on the loopback interface or as a bridge between network namespaces.
 
 What the machine could not do in time makes the run unfaithful: the result says so, and why.
 """
+
+from __future__ import annotations
+
 import csv
 import gzip
 import json
@@ -11,6 +14,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from typing import TYPE_CHECKING, Any
 
 from .. import ltp_options, programs, units
 from ..figures import segments as analysis_segments
@@ -18,17 +22,22 @@ from ..lab import live as lab_live, made as lab_made
 from ..processes import Failed
 from . import sim, steady as campaign_steady
 
+if TYPE_CHECKING:
+    from ..lab.file import Lab
+    from .file import Run
+    from .traces import Traces
+
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
 UNUSED = 0.01  # of the rate, for want of a processor
 SLACK = "200us"  # more lateness than that is not made good: it would stand in the queue of the line ever after
 
 
-def link_keys(v):
+def link_keys(v: Any) -> dict[str, Any]:
     """The keys of a link of heliod (docs/ltp-udp.md) for a run's parameters."""
     keys, recovery = {"segment": v["segment"]}, {"peer_profile": "heliograph"}  # as in virtual time: nothing to find out
     given = {name: ltp_options.key_of(name) for name in ltp_options.switches() if name in v}
     limits = {key: v[name] for name, key in given.items() if name in ("rto-min", "rto-max")}
-    own = {key: v[name] for name, key in given.items() if key not in limits}
+    own: Any = {key: v[name] for name, key in given.items() if key not in limits}
     if own and v["recovery"] == "default":
         raise Failed("single switches beside recovery: default exist in mode sim only; set recovery: plain and every switch")
     recovery["mode"] = "own" if own else v["recovery"]
@@ -44,17 +53,17 @@ def link_keys(v):
     return {**keys, "recovery": {**recovery, **own, **limits}}
 
 
-def extras(v, rules):
+def extras(v: Any, rules: str) -> dict[str, list[str]]:
     return {"rules": v[rules].split()} if rules in v else {}
 
 
-def contacts_of(v):
+def contacts_of(v: Any) -> dict[str, list[dict[str, str]]]:
     ranges = [item.split("-") for item in v.get("contacts", "").split()]
     return {"contacts": [{"from": begin, "to": end} for begin, end in ranges]} if ranges else {}
 
 
-def way_back(run, traces):
-    v = run.values
+def way_back(run: Run, traces: Traces) -> dict[str, dict[str, Any]]:
+    v: Any = run.values
     back, begin = traces.back(run)
     keys = {**lab_made.erasures(back, units.duration_text(begin) if begin else None), **extras(v, "drop-return")}
     if v.get("return-rate", "unlimited") != "unlimited":
@@ -62,7 +71,7 @@ def way_back(run, traces):
     return {"return": keys} if keys else {}
 
 
-def lab_of(run, traces, **more):
+def lab_of(run: Run, traces: Traces, **more: Any) -> Lab:
     """The run as a lab (docs/helio-lab.md); more of its keys."""
     v, (trace, offset, _) = run.values, traces.of(run)
     window = 2 * (256 if v["sessions"] == "auto" else v["sessions"]) + 10
@@ -76,7 +85,7 @@ def lab_of(run, traces, **more):
     return lab_made.lab_of(tree, "the campaign")
 
 
-def undisturbed(table):
+def undisturbed(table: Any) -> Any:
     """Median duration of the red sessions without losses, ms; None without any."""
     with open(table, encoding="utf-8", newline="") as f:
         took = sorted(float(row["duration_ms"]) for row in csv.DictReader(f)
@@ -87,13 +96,13 @@ def undisturbed(table):
 class Results:
     """What is made of the logs in the run's folder."""
 
-    def __init__(self, run, folder, traces):
+    def __init__(self, run: Run, folder: str, traces: Traces) -> None:
         self.run, self.v, self.folder, self.traces = run, run.values, folder, traces
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def analyse(self):
+    def analyse(self) -> dict[str, Any]:
         logs = [self.path(f"node{n}.segments.csv") for n in (1, 2)]
         done = subprocess.run([programs.find("helio-analyze"), *logs, "--json", "--sessions", self.path("sessions.csv")],
                               stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, timeout=600, check=False)
@@ -103,14 +112,15 @@ class Results:
             f.write(done.stdout)
         return next(flow for flow in json.loads(done.stdout)["flows"] if flow["colour"] == "red")
 
-    def payload_share(self):
-        segment = units.size(self.v["segment"])
+    def payload_share(self) -> float:
+        segment: Any = units.size(self.v["segment"])
         for row in analysis_segments.read_rows(self.path("node1.segments.csv")):
             if row["dir"] == "tx" and row["udp_len"] == str(segment):
-                return int(row["length"]) / (segment + self.v["overhead"])
+                result: float = int(row["length"]) / (segment + self.v["overhead"])
+                return result
         raise Failed("no full segment was sent")
 
-    def measured(self, client, forward):
+    def measured(self, client: dict[str, int], forward: Any) -> dict[str, Any]:
         """What the generator and the channel say, and the analyzer of the logs."""
         flow, share, good = self.analyse(), self.payload_share(), forward["good_share_active"]
         capacity = units.rate(self.v["rate"]) * share * good
@@ -120,10 +130,10 @@ class Results:
                 "good_share": good, "payload_share": share, "rto_firings": flow["rto_firings"], "sessions": flow["sessions"],
                 "cancelled": flow["cancelled"], **times, **settled}
 
-    def steady(self, client):
+    def steady(self, client: Any) -> tuple[float, Any]:
         """Goodput and times without the start; those of the whole run when nothing is left out."""
         start, duration = sim.warmup_of(self.v), units.duration(self.v["duration"])
-        found = campaign_steady.steady(self.path("sessions.csv"), start, duration) if start > 0 else None
+        found: Any = campaign_steady.steady(self.path("sessions.csv"), start, duration) if start > 0 else None
         if found is None:
             return client["goodput_bps"], {}
         blocks = 8 * found["delivered_bytes"] / (duration - start)
@@ -131,7 +141,7 @@ class Results:
         return blocks * payload, {k: found[k] for k in (
             "session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "sessions_timed")} | {"warmup_s": start}
 
-    def slow_nodes(self):
+    def slow_nodes(self) -> Any:
         """What the losses did not touch takes as long as in virtual time, unless the nodes were late."""
         here = undisturbed(self.path("sessions.csv"))
         with tempfile.TemporaryDirectory(prefix="helio-campaign-") as folder:
@@ -142,7 +152,7 @@ class Results:
             return f"sessions without losses took {here:.1f} ms, in virtual time {there:.1f}: the nodes were late"
         return None
 
-    def result(self, shown):
+    def result(self, shown: Any) -> Any:
         client, emulator = shown["traffic"]["perf-1"], shown["channels"]["1-2"]
         links = [link for node in shown["nodes"].values() for link in node["links"]]
         measured = self.measured(client, emulator["forward"])
@@ -161,14 +171,14 @@ class Results:
         return {"faithful": not reasons, "reasons": reasons, "late_us": emulator["forward"]["late_us"], **self.cost(shown, client), **measured}
 
     @staticmethod
-    def cost(shown, client):
+    def cost(shown: dict[str, dict[str, dict[str, float]]], client: dict[str, int]) -> dict[str, float | None]:
         """Processor time of both nodes for each gigabit that arrived."""
-        times = [node.get("cpu_s") for node in shown["nodes"].values()]
+        times: Any = [node.get("cpu_s") for node in shown["nodes"].values()]
         if None in times or not client["bytes_acked"]:
             return {"cpu_s_per_gigabit": None}
         return {"cpu_s_per_gigabit": sum(times) / (8 * client["bytes_acked"] / 1e9)}
 
-    def keep_logs(self, keep):
+    def keep_logs(self, keep: str) -> None:
         for name in ("node1.segments.csv", "node2.segments.csv", "sessions.csv"):
             path = self.path(name)
             if keep == "all" or keep == "tables" and name == "sessions.csv":
@@ -177,7 +187,7 @@ class Results:
             os.unlink(path)
 
 
-def session_of(run, folder, traces):
+def session_of(run: Run, folder: str, traces: Traces) -> Any:
     if run.mode != "bridge":
         return lab_live.Session(lab_of(run, traces), folder, lab_made.Private())
     if os.geteuid() != 0:
@@ -186,7 +196,7 @@ def session_of(run, folder, traces):
     return Session(lab_of(run, traces), folder, lab_made.Private())
 
 
-def run_live(run, folder, traces):
+def run_live(run: Run, folder: str, traces: Traces) -> Any:
     session = session_of(run, folder, traces)
     session.limit = units.duration(run.values["duration"]) + 120
     shown = lab_made.play(session)

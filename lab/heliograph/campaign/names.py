@@ -3,8 +3,16 @@
 
 Also which swept values are numbers, and in which unit.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .. import advice, ltp_options, units
 from . import data, systems
+
+if TYPE_CHECKING:
+    from .file import Campaign, Experiment, Reader
 
 # By the last word of a name: link.erasures.iid is an `iid`.
 NAMES = {
@@ -20,11 +28,12 @@ TIMES = ("delay", "processing", "duration", "trace-offset", "rtt")
 BARE = ("trace", "transport")  # these values need no name before them
 
 
-def last(name):
-    return name.rsplit(".", 1)[-1]
+def last(name: Any) -> str:
+    result: str = name.rsplit(".", 1)[-1]
+    return result
 
 
-def erasure_rate(value):
+def erasure_rate(value: Any) -> float | None:
     """P of iid:P, 0 of none; None of every other trace."""
     text = str(value)
     if text == "none":
@@ -35,7 +44,7 @@ def erasure_rate(value):
         return None  # iid:A
 
 
-def number(name, value):
+def number(name: str, value: float | str) -> tuple[float | None, str]:
     """(a swept value on an axis, its unit); the value is None if it is no number."""
     name = last(name)
     if name in RATES:
@@ -52,15 +61,16 @@ def number(name, value):
         return None, ""
 
 
-def is_rate(experiment, name):
+def is_rate(experiment: Experiment, name: str) -> bool:
     """Does a swept trace have nothing but rates of independent erasures?"""
     return last(name) in RATES and all(erasure_rate(v) is not None for v in experiment.sweep.get(name, [None]))
 
 
-def of_parameter(campaign, experiment, name):
+def of_parameter(campaign: Campaign, experiment: Experiment, name: str) -> str:
     """The campaign's label, or a default one, or the name itself; names that share a last word stay whole."""
     if name in campaign.labels:
-        return campaign.labels[name]
+        result: str = campaign.labels[name]
+        return result
     if sum(last(n) == last(name) for n in experiment.sweep) > 1:
         return name
     if is_rate(experiment, name):
@@ -68,25 +78,26 @@ def of_parameter(campaign, experiment, name):
     return NAMES.get(last(name), last(name).replace("_", " "))
 
 
-def of_axis(campaign, experiment, name):
+def of_axis(campaign: Campaign, experiment: Experiment, name: str) -> str:
     text, unit = of_parameter(campaign, experiment, name), number(name, experiment.sweep[name][0])[1]
     return f"{text} ({unit})" if unit and name not in campaign.labels else text
 
 
-def of_value(campaign, experiment, name, value):
+def of_value(campaign: Campaign, experiment: Experiment, name: str, value: str) -> str:
     """Of one line, or of one colour of bars."""
     own = campaign.labels.get(f"{name} {value}")
     if own is not None:
-        return own
+        result: str = own
+        return result
     return str(value) if last(name) in BARE else f"{of_parameter(campaign, experiment, name)} {value}"
 
 
-def of_metric(campaign, metric):
+def of_metric(campaign: Campaign, metric: str) -> str:
     title, unit, _ = data.ALL[metric]
     return campaign.labels.get(metric, f"{title} ({unit})" if unit else title)
 
 
-def of_figure(campaign, experiment):
+def of_figure(campaign: Campaign, experiment: Experiment) -> str:
     """The campaign's title, and that of the experiment if it has one of its own."""
     own = experiment.title if experiment.title != experiment.name or len(campaign.experiments) > 1 else ""
     if not campaign.titled:
@@ -94,11 +105,12 @@ def of_figure(campaign, experiment):
     return f"{campaign.title}: {own}" if own and own != campaign.title else campaign.title
 
 
-def read_labels(reader, node, campaign):
+def read_labels(reader: Reader, node: Any, campaign: Any) -> Any:
     """The `labels` of a campaign whose experiments are known; each stands for something that the figures show."""
-    swept = [name for e in campaign.experiments for name in e.sweep]
-    values = [f"{name} {value}" for e in campaign.experiments for name, all_values in e.sweep.items() for value in all_values]
-    known, found = list(dict.fromkeys([*swept, *data.KINDS[campaign.kind], *values])), {}
+    swept: Any = [name for e in campaign.experiments for name in e.sweep]
+    values: Any = [f"{name} {value}" for e in campaign.experiments for name, all_values in e.sweep.items() for value in all_values]
+    known = list(dict.fromkeys([*swept, *data.KINDS[campaign.kind], *values]))
+    found: dict[str, Any] = {}
     for key, value in reader.mapping(node, systems.AnyName(), "labels").items():
         with reader.kept():
             if key not in known:

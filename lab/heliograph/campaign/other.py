@@ -6,6 +6,9 @@ Whatever becomes of the run, its processes end, and what they have started; but 
 (setsid), which is what stop_command is for. What can go wrong is the user's stack: then the file, the line, the key and the last
 lines of its log are told.
 """
+
+from __future__ import annotations
+
 import csv
 import heapq
 import json
@@ -18,6 +21,8 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from .. import groups, machine, places, programs, units
 from ..groups import end_group
@@ -28,10 +33,14 @@ from . import sim, steady
 from .live import lab_of
 from .systems import PLACE, PORTS, SIZES, Process, seconds_of, whole_times
 
+if TYPE_CHECKING:
+    from .file import Run
+    from .traces import Traces
+
 SNAP = 256  # bytes of a packet: a segment's head is in them
 ANALYSIS = 600.0  # seconds that the analyzer may take
 
-def settings_of(run, folder, ports):
+def settings_of(run: Run, folder: str, ports: Any) -> Any:
     """What stands in place of {names}."""
     v = run.values
     seconds = seconds_of(v)
@@ -44,7 +53,7 @@ def settings_of(run, folder, ports):
     return {name: str(value) for name, value in found.items()}
 
 
-def counted_of(v, seconds):
+def counted_of(v: Any, seconds: Any) -> Any:
     """The same as other stacks count it: HDTN whole milliseconds of light time and margin (its timer is twice their sum), rates of UDP payload
     and 24 bytes beside a segment's data, and a pipeline that holds its largest bundle, 10 MB, twice; ION bytes a second, whole seconds
     of light time, and numbers of bundles."""
@@ -54,20 +63,23 @@ def counted_of(v, seconds):
             **whole_times(seconds)}
 
 
-def fill(text, values):
+def fill(text: Any, values: Any) -> Any:
     """Names that there are none of stay: a file may have braces of its own."""
-    return PLACE.sub(lambda m: values.get(m[1], m[0]), text)
+    result: str = PLACE.sub(lambda m: str(values.get(m[1], m[0])), text)
+    return result
 
 
 class Session(lab_live.Session):
     """The lab of a run with the user's processes in place of its nodes."""
 
-    def __init__(self, run, system, lab, out, state):
+    def __init__(self, run: Run, system: Any, lab: Any, out: str, state: Any) -> None:
         super().__init__(lab, out, state)
         self.run_, self.system = run, system
-        self.values, self.cpu, self.gone = {}, {}, set()
+        self.values: dict[str, Any] = {}
+        self.cpu: dict[str, Any] = {}
+        self.gone: set[Any] = set()
 
-    def prepare(self):
+    def prepare(self) -> None:
         super().prepare()
         at = self.derived.relays["1-2"]
         ports = {name: at[key].rsplit(":", 1)[1] for name, key in (("sender_port", "back"), ("receiver_port", "to"), ("relay_port", "listen"))}
@@ -79,12 +91,12 @@ class Session(lab_live.Session):
             with open(path, encoding="utf-8") as f, open(self.path(name), "w", encoding="utf-8") as made:
                 made.write(fill(f.read(), self.values))
 
-    def start_channel(self, link):
+    def start_channel(self, link: Any) -> None:
         super().start_channel(link)
         if self.system.own_return:
             self.start_return()
 
-    def start_return(self):
+    def start_return(self) -> None:
         """What the receiver sends comes from a port that nobody knows beforehand: a relay by itself tells the ways apart."""
         at = self.derived.relays["1-2"]
         host = at["back"].rsplit(":", 1)[0]
@@ -100,12 +112,12 @@ class Session(lab_live.Session):
         p = self.begin_program("return", None, command)
         self.await_ready(Process("helio-emu", "return", "", ", ready"), p)
 
-    def start_nodes(self):
+    def start_nodes(self) -> None:
         for process in self.system.processes:
             self.begin_process(process)
         self.begin_process(self.system.traffic)
 
-    def begin_process(self, process):
+    def begin_process(self, process: Any) -> None:
         words = [fill(word, self.values) for word in shlex.split(process.command)]
         try:
             p = self.begin_program(process.name, None, words)
@@ -113,14 +125,14 @@ class Session(lab_live.Session):
             raise Failed(f"{process.key}: {words[0]}: {e.strerror}") from None
         self.await_ready(process, p)
 
-    def cwd(self):
+    def cwd(self) -> Any:
         return self.out
 
-    def find(self, program):
+    def find(self, program: Any) -> Any:
         path = self.program(program)
         return path if "/" not in program and program.startswith("helio") and os.access(path, os.X_OK) else program
 
-    def await_ready(self, process, p):
+    def await_ready(self, process: Any, p: Any) -> None:
         if process.ready is None:
             return
         end = time.monotonic() + units.duration(process.ready_within)
@@ -137,12 +149,12 @@ class Session(lab_live.Session):
                                       f"{self.why(process.name)}")
             time.sleep(0.02)
 
-    def up(self):
+    def up(self) -> None:
         for link in self.derived.channels:
             self.start_channel(link)
         self.start_nodes()
 
-    def loop(self):
+    def loop(self) -> None:
         """Until the traffic has ended; one that does not end is stopped when its time is over."""
         traffic, duration = self.system.traffic, units.duration(self.run_.values["duration"])
         more = 0.0 if self.system.traffic_within is None else units.duration(self.system.traffic_within)
@@ -156,25 +168,25 @@ class Session(lab_live.Session):
         if p.poll() is not None and p.returncode != 0 and not self.stopped:
             raise Failed(f"{traffic.key}: {traffic.name} ended with code {p.returncode}:{self.why(traffic.name)}")
 
-    def runs(self, process):
+    def runs(self, process: Any) -> Any:
         """Does it? When it has ended, the time that it took is known a last time."""
         p = self.running[process.name]
         if p.returncode is None and (took := machine.cpu_seconds_of_ended(p.pid)) is not None:
             self.cpu[process.name] = took
         return p.poll() is None
 
-    def cpu_seconds(self):
+    def cpu_seconds(self) -> Any:
         """Of all processes that are to be counted; None when that of one is not known."""
         times = [self.cpu.get(process.name) for process in (*self.system.processes, self.system.traffic) if process.cpu == "yes"]
         return sum(times) if times and None not in times else None
 
-    def watch_others(self):
+    def watch_others(self) -> None:
         for process in self.system.processes:
             p = self.running[process.name]
             if not self.runs(process) and p.returncode != 0:
                 raise Failed(f"{process.key}: {process.name} ended with code {p.returncode}:{self.why(process.name)}")
 
-    def end(self):
+    def end(self) -> Any:
         """The traffic first, then the processes, the last one first, and then the emulators, whose captures are whole with that."""
         for process in (self.system.traffic, *reversed(self.system.processes)):
             self.finish(process)
@@ -183,7 +195,7 @@ class Session(lab_live.Session):
                 self.end_quietly(name, signal.SIGINT)
         return {"channels": self.channel_results(), "cpu_s": self.cpu_seconds()}
 
-    def finish(self, process):
+    def finish(self, process: Any) -> None:
         if self.runs(process):
             self.cpu[process.name] = machine.cpu_seconds(self.running[process.name].pid)
         p = self.running.pop(process.name)
@@ -193,7 +205,7 @@ class Session(lab_live.Session):
             raise Failed(f"{process.key}: {process.name} does not end; is it another user's?{self.why(process.name)}")
         self.gone.add(process.name)
 
-    def call_stop(self, process):
+    def call_stop(self, process: Any) -> None:
         """A code that is not 0 is no failure: it may find nothing to stop."""
         words = [fill(word, self.values) for word in shlex.split(process.stop_command)]
         with open(self.path(process.name + ".log"), "a", encoding="utf-8") as log:
@@ -210,7 +222,7 @@ class Session(lab_live.Session):
             if p.poll() is None:
                 end_group(p, signal.SIGKILL, groups.FORCED)
 
-    def __exit__(self, *what):
+    def __exit__(self, *what: Any) -> None:
         theirs = {process.name for process in (self.system.traffic, *self.system.processes)} - self.gone
         try:
             for name, p in self.processes:
@@ -223,7 +235,7 @@ class Session(lab_live.Session):
 # ---- what is measured ----
 
 
-def captures(folder):
+def captures(folder: str) -> Any:
     return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".pcap"))
 
 
@@ -231,7 +243,7 @@ PCAP = struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 0x40000, 1)  # nanosecond
 PACKET = 6  # a block of pcapng with a packet: interface, time, bytes there and on the link, data
 
 
-def packets(path):
+def packets(path: str) -> Iterator[Any]:
     """(time, record of a pcap, cut to what the analyzer wants of it) of a capture that helio-emu wrote, in order."""
     with open(path, "rb") as f:
         while len(head := f.read(8)) == 8:
@@ -244,20 +256,20 @@ def packets(path):
                 yield (seconds, ns), struct.pack("<IIII", seconds, ns, len(bytes_), whole) + bytes_
 
 
-def both_sides(folder):
+def both_sides(folder: str) -> Any:
     """One capture of what enters and leaves the link: so the analyzer sees each segment at the sender's side and at the receiver's."""
     paths = captures(folder)
     merged = os.path.join(folder, "link.pcap")
     with open(merged, "wb") as f:
         f.write(PCAP)
-        for _, record in heapq.merge(*map(packets, paths), key=lambda one: one[0]):
+        for _, record in heapq.merge(*map(packets, paths), key=lambda one: (one[0],)):
             f.write(record)
     for path in paths:
         os.unlink(path)
     return merged
 
 
-def analyse(system, session, folder):
+def analyse(system: Any, session: Any, folder: str) -> Any:
     """The flow of the data, as it is on both sides of the link."""
     engines = [word for port, number in ((session.values["sender_port"], system.engines[0]), (session.values["receiver_port"], system.engines[1]))
                for word in ("--engine", f"127.0.0.1:{port}={number}")]
@@ -271,10 +283,10 @@ def analyse(system, session, folder):
     with open(os.path.join(folder, "analysis.json"), "w", encoding="utf-8") as f:
         f.write(done.stdout)
     flows = [flow for flow in json.loads(done.stdout)["flows"] if flow["colour"] == "red"]
-    return max(flows, key=lambda flow: flow["bytes"], default=None)
+    return max(flows, key=lambda flow: int(flow["bytes"]), default=None)
 
 
-def payload_share(folder, overhead):
+def payload_share(folder: Any, overhead: Any) -> float | None:
     """Of what data segments are on the air, their data; all of them, since a capture does not say which are full."""
     data = air = 0
     with open(os.path.join(folder, "sessions.csv"), encoding="utf-8", newline="") as f:
@@ -285,20 +297,22 @@ def payload_share(folder, overhead):
     return data / air if air else None
 
 
-def payload_of(v, found):
+def payload_of(v: Any, found: Any) -> float:
     """Of a block, the bundle's payload, where a block is a bundle; else blocks are what counts."""
     mean, bundle = found["bytes"] / max(1, found["blocks"]), units.size(v["bundle"])
-    return bundle / mean if bundle <= mean <= 1.05 * bundle else 1.0
+    result: float = bundle / mean if bundle <= mean <= 1.05 * bundle else 1.0
+    return result
 
 
-def measured(system, session, run, folder, forward):
+def measured(system: Any, session: Any, run: Run, folder: str, forward: Any) -> Any:
     v, flow = run.values, analyse(system, session, folder)
     if flow is None:
         raise Failed(f"{system.traffic.key}: no red session was seen on the link:{session.why(system.traffic.name)}")
     start, duration = sim.warmup_of(v), units.duration(v["duration"])
-    found = steady.steady(os.path.join(folder, "sessions.csv"), start, duration)
+    found: Any = steady.steady(os.path.join(folder, "sessions.csv"), start, duration)
     if found is None:
         raise Failed(f"{system.traffic.key}: no session was completed between warm-up and end:{session.why(system.traffic.name)}")
+    share: Any
     share, good = payload_share(folder, v["overhead"]), forward["good_share_active"]
     capacity = units.rate(v["rate"]) * share * good
     goodput = 8 * found["delivered_bytes"] / (duration - start) * payload_of(v, found)
@@ -307,7 +321,7 @@ def measured(system, session, run, folder, forward):
             **{k: found[k] for k in ("session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "sessions_timed")}}
 
 
-def keep(run, folder):
+def keep(run: Run, folder: str) -> None:
     for name, wanted in (("link.pcap", run.logs == "all"), ("sessions.csv", run.logs != "none")):
         if wanted:
             sim.call(["gzip", "-1", "-f", os.path.join(folder, name)])
@@ -315,9 +329,9 @@ def keep(run, folder):
             os.unlink(os.path.join(folder, name))
 
 
-def run_other(run, folder, traces):
+def run_other(run: Run, folder: str, traces: Traces) -> Any:
     """The result has the fields of mode relay, and says what system it is of."""
-    system = run.system
+    system: Any = run.system
     lab = lab_of(run, traces, capture=["pcap"])
     session = Session(run, system, lab, folder, lab_made.Private())
     session.records = False

@@ -5,39 +5,46 @@ All settings meet the same fades in the same repetition (common random numbers),
 better than either: its interval is that of the pairs' differences. There are many differences on a page; each has its interval alone,
 one that holds for all of them at once (Bonferroni), and a p that is adjusted for their number (Holm).
 """
+
+from __future__ import annotations
+
 import csv
+from typing import TYPE_CHECKING, Any
 
 from .. import statistics
 from . import data
+
+if TYPE_CHECKING:
+    from .file import Experiment
 
 COMPARED = ("goodput", "session_mean", "delivery_p99")
 OTHER_FADES = ("trace", "loss", "return-trace", "trace-offset", "return-offset", "duration", "seed", "iid")  # last words of names: no pairs over these
 
 
-def steps(name, values):
+def steps(name: str, values: list[int | str]) -> list[tuple[int | str, int | str]]:
     """What is compared with what: each number with the one below it, each word with the first."""
     numbers = all(isinstance(v, (int, float)) for v in values)
     ordered = sorted(values) if numbers else list(values)
     return [(ordered[i - 1] if numbers else ordered[0], ordered[i]) for i in range(1, len(ordered))]
 
 
-def rows_by(experiment, table, name):
+def rows_by(experiment: Experiment, table: list[data.Row], name: str) -> Any:
     """What is swept beside the name -> {value of the name: row}."""
-    found = {}
+    found: Any = {}
     for row in table:
         others = tuple((n, row.values[n]) for n in experiment.sweep if n != name)
         found.setdefault(others, {})[row.values[name]] = row
     return found
 
 
-def percents(metric, base, row):
+def percents(metric: str, base: data.Row, row: data.Row) -> list[float]:
     """By how much the row is more than the base, in each repetition that both have; %."""
-    value = data.METRICS[metric][2]
+    value: Any = data.METRICS[metric][2]
     both = [(value(base.results[n], base.values), value(row.results[n], row.values)) for n in sorted(set(base.results) & set(row.results))]
     return [100 * (there / here - 1) for here, there in both if here and there is not None]
 
 
-def compared(experiment, table):
+def compared(experiment: Experiment, table: list[data.Row]) -> list[dict[str, Any]]:
     """All differences of an experiment's settings that repetitions tell."""
     found = []
     for name, values in experiment.sweep.items():
@@ -57,7 +64,7 @@ def compared(experiment, table):
     return found
 
 
-def judge(entries):
+def judge(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Adds p as Holm adjusts it for all tests of a metric, and the half of the interval that holds for all of them at once."""
     for metric in COMPARED:
         tested = [e[metric] for e in entries if e[metric]["p"] is not None]
@@ -65,11 +72,11 @@ def judge(entries):
             freedom = one["pairs"] - 1
             one["p_adjusted"] = p
             one["ci95_all"] = one["ci95"] / statistics.quantile(freedom) * statistics.two_sided(freedom, 0.05 / len(tested))
-            one["differs"] = p < 0.05
+            one["differs"] = p is not None and p < 0.05
     return entries
 
 
-def write_csv(path, experiment, entries):
+def write_csv(path: str, experiment: Experiment, entries: list[dict[str, Any]]) -> None:
     names = list(experiment.sweep)
     with open(path, "w", newline="", encoding="utf-8") as f:
         w = csv.writer(f, lineterminator="\n")

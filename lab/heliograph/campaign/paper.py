@@ -4,10 +4,18 @@
 The published numbers are those of the paper's text and the heights read off its figures. Where they cannot be met, the
 note says why.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .. import units
 from ..figures import plot
 from .data import pick
 from .published import Published
+
+if TYPE_CHECKING:
+    from .data import Row
 
 SOURCE = ("C. Caini, T. de Cola, A. Shrestha, A. Zappacosta, <em>LTP Performance on Near-Earth Optical Links</em>, IEEE TAES 59(6), 2023. "
           "The paper's erasure traces are not public: these are synthetic ones that meet all their published statistics.")
@@ -31,12 +39,12 @@ NOTES = {
 
 
 class Paper(Published):
-    def __init__(self, tables, folder):
+    def __init__(self, tables: Any, folder: str) -> None:
         super().__init__(folder, NOTES)
         self.tables = tables
 
 
-def figure5(p, table):
+def figure5(p: Any, table: list[Row]) -> None:
     ideal = pick(table, trace="none", rto="30ms")
     p.row("text", "ideal session", 22, ideal, "session_mean", "ms", "ideal")
     base = ideal.mean("session_mean") if ideal else None
@@ -48,7 +56,7 @@ def figure5(p, table):
     found = [(rto, row) for rto, row in found if row is not None and base is not None]
     if not found:
         return
-    parts = {"ideal": [], "retransmission": [], "lost checkpoints": [], "rest": []}
+    parts: dict[str, Any] = {"ideal": [], "retransmission": [], "lost checkpoints": [], "rest": []}
     for rto, row in found:
         cycles, lost = row.mean("cycles") * CYCLE_MS, row.mean("cp_lost") * units.duration(rto) * 1e3
         for name, value in zip(parts, (base, cycles, lost, row.mean("session_mean") - base - cycles - lost)):
@@ -64,7 +72,7 @@ def figure5(p, table):
            "Ideal session + cycles × 15 ms + lost checkpoints × RTO; the rest is what these estimates leave.")
 
 
-def figures678(p, table):
+def figures678(p: Any, table: list[Row]) -> None:
     for number, metric, title, ylabel in (
             ("6", "session_mean", "mean session time, 7 sessions, RTO 30 ms", "mean session time (ms)"),
             ("7", "lossy", "sessions with losses", "sessions with losses (%)"),
@@ -92,7 +100,7 @@ def figures678(p, table):
             p.row("7", "A, independent: sessions with losses", 100, pick(table, trace="iid:A"), "lossy", "%")
 
 
-def sessions_lines(table, metric):
+def sessions_lines(table: list[Row], metric: str) -> Any:
     lines = []
     for trace in NAMES:
         rows = [r for r in table if r.values["trace"] == trace and r.mean(metric) is not None]
@@ -101,17 +109,17 @@ def sessions_lines(table, metric):
     return lines
 
 
-def saturation(table, trace):
+def saturation(table: list[Row], trace: Any) -> Any:
     """(fewest sessions within MORE of the most goodput, the row of that most)."""
-    rows = sorted((r for r in table if r.values["trace"] == trace and r.repetitions), key=lambda r: r.values["sessions"])
+    rows = sorted((r for r in table if r.values["trace"] == trace and r.repetitions), key=lambda r: (r.values["sessions"],))
     if not rows:
         return None, None
-    most = max(rows, key=lambda r: r.mean("goodput"))
+    most: Any = max(rows, key=lambda r: r.mean("goodput") or 0.0)
     return next(r.values["sessions"] for r in rows if r.mean("goodput") >= MORE * most.mean("goodput")), most
 
 
-def figures91011(p, table):
-    published = [(f"{NAMES[t]} published", i, [(n, goodput)]) for i, (t, (n, goodput)) in enumerate(SATURATION.items())]
+def figures91011(p: Any, table: list[Row]) -> None:
+    published: Any = [(f"{NAMES[t]} published", i, [(n, goodput)]) for i, (t, (n, goodput)) in enumerate(SATURATION.items())]
     ticks = sorted({r.values["sessions"] for r in table})
     p.draw("figure-9", plot.lines("Fig. 9: mean session time", "parallel sessions", "mean session time (ms)",
                                   sessions_lines(table, "session_mean"), xticks=ticks), "RTO 30 ms.")
@@ -132,7 +140,7 @@ def figures91011(p, table):
             p.check(f"Fig. 10: {name} is saturated with {sessions} sessions", reached >= MORE,
                     f"{100 * reached:.2f} % of the most that more sessions bring; {100 * MORE:g} % are reached with {found}")
         rows = [r for r in table if r.values["trace"] == trace and r.repetitions and r.values["sessions"] >= 3]
-        means = [r.mean("session_mean") for r in rows]
+        means: Any = [r.mean("session_mean") for r in rows]
         if means:
             p.check(f"Fig. 9: {name}: the session time is about constant from 3 sessions on", max(means) <= 1.2 * min(means),
                     f"{min(means):.1f} to {max(means):.1f} ms")
@@ -140,7 +148,7 @@ def figures91011(p, table):
                 f"{most.mean('paper_ratio'):.1f} %")
 
 
-def beyond(p, table, plain):
+def beyond(p: Any, table: list[Row], plain: Any) -> None:
     if not table:
         return
     ticks = sorted({r.values["sessions"] for r in table})
@@ -155,7 +163,7 @@ def beyond(p, table, plain):
                                       "99th percentile of the delivery delay (ms)", lines, xticks=ticks), "First segment sent to block complete.")
 
 
-def make(tables, folder):
+def make(tables: Any, folder: str) -> Any:
     p = Paper(tables, folder)
     figure5(p, tables.get("rto", []))
     figures678(p, tables.get("correlation", []))

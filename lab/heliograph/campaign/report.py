@@ -1,21 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of a campaign: a page without references to anything outside, figures as PNG and SVG, tables as CSV."""
+
+from __future__ import annotations
+
 import datetime
 import json
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import jinja2
 
 from .. import statistics
 from . import (
-    data, delays as campaign_delays, export, figures, file, pairs as campaign_pairs, paper as campaign_paper,
-    run as campaign_run, sle_report,
+    data,
+    delays as campaign_delays,
+    export,
+    figures,
+    file,
+    pairs as campaign_pairs,
+    paper as campaign_paper,
+    run as campaign_run,
+    sle_report,
 )
 
 COMPARED = (("goodput", "goodput"), ("session", "session_mean"), ("delivery", "delivery_mean"))
 
 
-def shown(row, metric):
+def shown(row: data.Row, metric: str) -> str:
     mean, half = row.metrics[metric]
     if mean is None:
         return "–"
@@ -27,21 +39,21 @@ def shown(row, metric):
     return f"{mean:.{digits}f}{mark}" + (f" ± {half:.{digits}f}" if half else "")
 
 
-def coarse_words(table):
+def coarse_words(table: list[data.Row]) -> str | None:
     """What is said where runs are too short for their bundles; nothing where none is."""
-    steps = [row.grain() for row in table if row.coarse("goodput")]
+    steps: Any = [row.grain() for row in table if row.coarse("goodput")]
     if not steps:
         return None
     return (f"Goodput of {len(steps)} of {len(table)} settings differs between repetitions by less than one bundle, which is up to {100 * max(steps):.2g} % of it: what is "
             "below such a step is quantisation, and no interval is shown. Longer runs or smaller bundles make the steps smaller.")
 
 
-def above_words(table):
+def above_words(table: list[data.Row]) -> str | None:
     """What is said where a share of the channel's capacity is above 100 %; nothing where none is."""
     return f"* {data.ABOVE}" if any(data.above(name, mean) for row in table for name, (mean, _) in row.metrics.items()) else None
 
 
-def compared(campaign, tables, others):
+def compared(campaign: file.Campaign, tables: list[list[data.Row]], others: Sequence[str]) -> list[dict[str, Any]]:
     """For each setting that both have: how far the other folder's goodput and mean session time are from ours."""
     found = []
     for other in others:
@@ -58,14 +70,14 @@ def compared(campaign, tables, others):
     return found
 
 
-def percents(metric, base, row):
+def percents(metric: str, base: Any, row: data.Row) -> list[float]:
     """How far the same realisation is from ours there, of each repetition that both have."""
-    _, _, value = data.METRICS[metric]
+    value = data.METRICS[metric][2]
     both = [(value(base.results[n], base.values), value(row.results[n], row.values)) for n in sorted(set(base.results) & set(row.results))]
     return [100 * (there / here - 1) for here, there in both if here and there is not None]
 
 
-def difference(experiment, mode, base, row):
+def difference(experiment: file.Experiment, mode: str, base: data.Row, row: data.Row) -> dict[str, Any]:
     """Of one setting: the paired differences, and a test of each; whether they differ is known when all are tested."""
     found = {"experiment": experiment.name, "setting": data.settings(row.values, experiment), "mode": mode, "faithful": row.faithful,
              "reasons": row.reasons, "pairs": len(set(base.results) & set(row.results))}
@@ -75,7 +87,7 @@ def difference(experiment, mode, base, row):
     return found
 
 
-def judge(differences):
+def judge(differences: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Adds p as adjusted for all tests that were made (Holm), and what follows; nothing follows from one pair."""
     for name, _ in COMPARED:
         for one, p in zip(differences, statistics.holm([d[f"{name}_p"] for d in differences])):
@@ -84,20 +96,20 @@ def judge(differences):
     return differences
 
 
-def over_all(differences):
+def over_all(differences: list[dict[str, Any]]) -> list[dict[str, float | str]]:
     """Of each other mode, over all settings: a setting is a pair then. Without it a campaign of one repetition has no test."""
     found = []
     for mode in dict.fromkeys(d["mode"] for d in differences):
         for name, metric in COMPARED:
-            values = [d[f"{name}_percent"] for d in differences if d["mode"] == mode and d[f"{name}_percent"] is not None]
+            values: list[float] = [d[f"{name}_percent"] for d in differences if d["mode"] == mode and d[f"{name}_percent"] is not None]
             mean, half, p = statistics.paired(values)
             if mean is not None:
                 found.append({"mode": mode, "metric": metric, "settings": len(values), "percent": mean, "ci95": half, "p": p,
-                              "median_percent": sorted(map(abs, values))[len(values) // 2], "most_percent": max(map(abs, values))})
+                              "median_percent": sorted(abs(v) for v in values)[len(values) // 2], "most_percent": max(abs(v) for v in values)})
     return found
 
 
-def fixed(campaign, experiment):
+def fixed(campaign: file.Campaign, experiment: file.Experiment) -> dict[str, Any]:
     """What holds in all runs of an experiment, as (name, value), and what its traces, or its lab, are."""
     runs = experiment.runs
     same = [(name, value) for name, value in runs[0].values.items() if name not in experiment.sweep and all(run.values.get(name) == value for run in runs)]
@@ -105,13 +117,13 @@ def fixed(campaign, experiment):
     return {"values": same, "files": [(name, digest[:16]) for name, digest in files.items()], "what": "Lab" if runs[0].lab else "Trace"}
 
 
-def other_systems(campaign, experiment):
+def other_systems(campaign: file.Campaign, experiment: file.Experiment) -> list[Any]:
     """What stacks beside ours an experiment has: (name, title)."""
     found = {run.system.name: run.system.title for run in experiment.runs if run.system}
     return [(name, title) for name, title in found.items() if campaign.systems.get(name)]
 
 
-def page(campaign, sections, paper, differences, about):
+def page(campaign: file.Campaign, sections: list[dict[str, Any]], paper: Any, differences: list[Any], about: dict[str, Any]) -> str:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(os.path.abspath(__file__))),
                                      autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.get_template("report.html.j2")
@@ -119,18 +131,18 @@ def page(campaign, sections, paper, differences, about):
                            metrics=data.KINDS[campaign.kind], shown=shown, over_all=over_all(differences), settings=data.settings)
 
 
-def repeated(experiment, table):
+def repeated(experiment: file.Experiment, table: list[data.Row]) -> list[str]:
     """How the repetitions of the settings differ, a sentence for each kind."""
-    kinds = {}
+    kinds: dict[str, Any] = {}
     for row in table:
         if row.repeated:
             kinds.setdefault(row.repeated, []).append(row.values.get("trace", "the lab"))
     return [f"Repetitions of {', '.join(dict.fromkeys(map(str, names)))}: {text}." for text, names in kinds.items()]
 
 
-def trace_seeds(table):
+def trace_seeds(table: list[data.Row]) -> list[str]:
     """Of each trace the seeds of its repetitions, as a sentence."""
-    found = {}
+    found: dict[str, Any] = {}
     for row in table:
         for n, result in sorted(row.results.items()):
             for key, seed in (result.get("trace_seeds") or {}).items():
@@ -139,7 +151,7 @@ def trace_seeds(table):
     return [f"Seeds of {name}: {', '.join(str(seed) for _, seed in sorted(seeds.items()))}." for name, seeds in found.items()]
 
 
-def few_words(campaign):
+def few_words(campaign: file.Campaign) -> str | None:
     """What is said of intervals over a few repetitions."""
     if not 1 < campaign.repetitions < 5:
         return None
@@ -147,7 +159,7 @@ def few_words(campaign):
             f"repetitions have {statistics.quantile(4):.3g}. Five are advised where intervals matter.")
 
 
-def paired(campaign, tables, folder):
+def paired(campaign: file.Campaign, tables: list[list[data.Row]], folder: str) -> dict[str, list[dict[str, Any]]]:
     """Differences between the settings of each experiment, judged all together; and a file for each experiment."""
     if campaign.kind != "ltp":
         return {}
@@ -159,7 +171,7 @@ def paired(campaign, tables, folder):
     return found
 
 
-def read_about(path):
+def read_about(path: str) -> dict[str, Any]:
     """What a run's folder says of itself; nothing when that is missing or not whole: the results count without it."""
     try:
         with open(path, encoding="utf-8") as f:
@@ -169,7 +181,7 @@ def read_about(path):
     return info if isinstance(info, dict) else {}
 
 
-def about_runs(campaign, out):
+def about_runs(campaign: file.Campaign, out: str) -> dict[str, Any]:
     """Machine and versions of the first run that is there, and how many there are."""
     runs = campaign.runs()
     done = [run for run in runs if campaign_run.result_of(out, run) is not None]
@@ -180,7 +192,7 @@ def about_runs(campaign, out):
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
 
 
-def delays(experiment, table, folder):
+def delays(experiment: file.Experiment, table: list[data.Row], folder: str) -> list[list[float | str | None]]:
     """Rows of the delay hop by hop, and their file; none without bundles' logs."""
     found = campaign_delays.rows(experiment, table)
     if found:
@@ -188,7 +200,7 @@ def delays(experiment, table, folder):
     return found
 
 
-def make(campaign, out, against=()):
+def make(campaign: file.Campaign, out: str, against: Sequence[Any] = ()) -> str:
     folder = os.path.join(out, "report")
     os.makedirs(folder, exist_ok=True)
     tables = [data.rows(e, out) for e in campaign.experiments]

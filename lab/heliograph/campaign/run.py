@@ -4,12 +4,17 @@
 A run's folder is filled under another name and gets its own when the result is complete: what was interrupted leaves
 nothing that could be taken for a result.
 """
+
+from __future__ import annotations
+
 import json
 import os
 import re
 import shutil
 import socket
 import tempfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import machine, programs
 from . import sim
@@ -19,17 +24,21 @@ from .other import run_other
 from .sle import run_sle
 from .stack import run_stack
 
+if TYPE_CHECKING:
+    from .file import Run
+    from .traces import Traces
+
 RESULT = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
           "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled")
 
 
-def write_json(path, value):
+def write_json(path: str, value: Any) -> None:
     with open(path, "w", encoding="utf-8") as f:
         json.dump(value, f, indent=2)
         f.write("\n")
 
 
-def result_of(out, run):
+def result_of(out: str, run: Run) -> dict[str, Any] | None:
     """The run's result when it is there and of this very run, else None."""
     try:
         with open(os.path.join(out, "runs", run.folder, "result.json"), encoding="utf-8") as f:
@@ -40,12 +49,12 @@ def result_of(out, run):
     return result if sound and isinstance(result.get("reasons"), list) and "faithful" in result else None
 
 
-def compress(path):
+def compress(path: str) -> None:
     if os.path.exists(path):
         sim.call(["gzip", "-1", "-f", path])
 
 
-def run_sim(run, folder, traces, track):
+def run_sim(run: Run, folder: str, traces: Traces, track: Callable[..., Any]) -> dict[str, Any]:
     """helio-sim, with its segment log or the table of sessions."""
     command = [programs.find("helio-sim"), *sim.options(run, traces), "--json"]
     log = os.path.join(folder, "segments.csv")
@@ -58,11 +67,11 @@ def run_sim(run, folder, traces, track):
     else:
         shown = track(command)
     compress(os.path.join(folder, "sessions.csv"))
-    shown = json.loads(shown)
-    return {"faithful": True, "reasons": [], "command": command, **{k: shown[k] for k in RESULT}}
+    found = json.loads(shown)
+    return {"faithful": True, "reasons": [], "command": command, **{k: found[k] for k in RESULT}}
 
 
-def alive(process):
+def alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -72,7 +81,7 @@ def alive(process):
     return True
 
 
-def sweep(folder):
+def sweep(folder: str) -> None:
     """Removes what processes of this machine left behind that were killed."""
     for name in os.listdir(folder):
         found = re.fullmatch(r"\.part-(.*)-(\d+)-[^-]+", name)
@@ -80,19 +89,22 @@ def sweep(folder):
             shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
 
-def measure(run, part, traces, track):
+def measure(run: Run, part: str, traces: Traces, track: Callable[..., Any]) -> dict[str, Any]:
     if run.kind == "sle":
-        return run_sle(run, part, track)
+        result: dict[str, Any] = run_sle(run, part, track)
+        return result
     if run.lab:
         return run_lab(run, part, traces, track)
     if run.system:
-        return run_other(run, part, traces)
+        result = run_other(run, part, traces)
+        return result
     if run.mode != "sim":
-        return run_live(run, part, traces)
+        result = run_live(run, part, traces)
+        return result
     return (run_stack if run.values.get("stack") == "yes" else run_sim)(run, part, traces, track)
 
 
-def execute(run, out, traces, track):
+def execute(run: Run, out: str, traces: Any, track: Callable[..., Any]) -> dict[str, Any]:
     """Does the run and keeps its folder; returns the result."""
     final = os.path.join(out, "runs", run.folder)
     os.makedirs(os.path.dirname(final), exist_ok=True)

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a run of a campaign calls helio-sim."""
+
+from __future__ import annotations
+
 import concurrent.futures
 import os
 import subprocess
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import programs, units, warmup
+
+if TYPE_CHECKING:
+    from .traces import Traces
 
 RULES = ("drop", "drop-return")  # each of several is an option by itself
 
 
-def warmup_of(v):
+def warmup_of(v: dict[str, float | str]) -> float:
     """Seconds; `auto` is what the link takes to its steady state."""
     if v["warmup"] != "auto":
         return units.duration(v["warmup"])
@@ -18,12 +26,12 @@ def warmup_of(v):
                           units.size(v["bundle"]), units.rate(v["rate"]))
 
 
-def auto_timer(path):
+def auto_timer(path: Any) -> Any:
     """Where `rto: auto` begins on a path of that round trip, seconds: as helio-sim has it."""
     return max(0.03, 2 * path)
 
 
-def options(run, traces):
+def options(run: Any, traces: Traces) -> list[str]:
     trace, offset, _ = traces.of(run)
     v = {k: value for k, value in run.values.items() if k not in ("trace", "loss", "trace-offset", "return-trace", "return-offset", "stack", "system", *RULES)}
     start = warmup_of(run.values)
@@ -40,7 +48,7 @@ def options(run, traces):
     return [part for k in order for part in ("--" + k, str(v[k]))] + rules
 
 
-def with_table(command, folder, track):
+def with_table(command: list[str], folder: str, track: Callable[..., Any]) -> str:
     """The segment log goes through a pipe to the analyzer: only the table of sessions is kept."""
     reading, writing = os.pipe()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -54,10 +62,11 @@ def with_table(command, folder, track):
             table.result()
         finally:
             os.close(reading)
-    return shown
+    result: str = shown
+    return result
 
 
-def call(command, descriptors=()):
+def call(command: list[str], descriptors: tuple[Any, ...] = ()) -> str:
     """Runs a program to its end; its standard output. It inherits the descriptors."""
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, pass_fds=descriptors, check=False)
     if done.returncode != 0:

@@ -4,12 +4,20 @@
 In mode sim provider and user run in virtual time over a model of TCP (`helio-sle sim`), LTP by helio-sim with whole nodes
 whose links carry CCSDS frames; in mode bridge both are real, in network namespaces with the emulator's bridge between them.
 """
+
+from __future__ import annotations
+
 import json
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import programs, units
 from ..lab import derive as lab_derive, made as lab_made, sim as lab_sim
 from ..processes import Failed
+
+if TYPE_CHECKING:
+    from .file import Run
 
 TCP = ("reno", "cubic", "bbr")
 REFERENCES = ("udt", "srt")  # octets by these libraries, without SLE; in mode bridge
@@ -22,8 +30,8 @@ WINDOW = 4               # LTP: blocks in flight, in bandwidth-delay products
 BLOCK = 1000000          # octets: what its end costs (closing checkpoints, frames that are not full) is little beside it
 
 
-def _number(name, low, high):
-    def parse(value):
+def _number(name: str, low: int, high: float) -> Callable[..., Any]:
+    def parse(value: float) -> float:
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -35,10 +43,10 @@ def _number(name, low, high):
     return parse
 
 
-def _count(low, high):
+def _count(low: int, high: int) -> Callable[..., Any]:
     whole = _number("whole number", low, high)
 
-    def parse(value):
+    def parse(value: Any) -> Any:
         number = whole(value)
         if not isinstance(number, int):
             raise ValueError(f"\"{value}\" is no whole number from {low} to {high}")
@@ -47,13 +55,13 @@ def _count(low, high):
     return parse
 
 
-def _rate(text):
+def _rate(text: Any) -> None:
     if not units.rate(text) > 0:
         raise ValueError(f"\"{text}\": a rate above zero is wanted")
 
 
-def _unit(parse, *words):
-    def checked(value):
+def _unit(parse: Callable[..., Any], *words: str) -> Callable[..., Any]:
+    def checked(value: Any) -> Any:
         if value not in words:
             parse(value)
         return str(value)
@@ -73,7 +81,7 @@ PARAMETERS = {
 DISTRIBUTION = ("min", "p50", "p90", "p99", "p999", "max")
 
 
-def _delay(which):
+def _delay(which: str) -> Callable[..., Any]:
     return lambda r, v: r["delay_us"][which] / 1e3 if r.get("delay_us") else None
 
 
@@ -89,7 +97,7 @@ METRICS = {
 PLOTS = ("goodput", "efficiency", "delay_p50", "delay_p99")
 
 
-def check(values, mode):
+def check(values: Any, mode: str) -> Any:
     """What is wrong with these values together, or None."""
     if mode == "relay":
         return "mode relay: TCP does not pass a relay; take sim or bridge"
@@ -107,7 +115,7 @@ def check(values, mode):
     return "warmup: it must be shorter than duration" if warmup >= duration else None
 
 
-def settled(v):
+def settled(v: Any) -> Any:
     """`auto` of warm-up and duration: until windows have grown, and then so long that random losses have their mean; of LTP until a
     path is full and the first repairs are over."""
     rtt, loss = units.duration(v["rtt"]), v["loss"]
@@ -123,16 +131,16 @@ def settled(v):
     return {"warmup": units.duration_text(warmup), "duration": units.duration_text(duration)}
 
 
-def times(v):
+def times(v: Any) -> Any:
     """(warm-up, duration) in seconds."""
     return units.duration(v["warmup"]), units.duration(v["duration"])
 
 
-def jain(rates):
+def jain(rates: Any) -> Any:
     return sum(rates) ** 2 / (len(rates) * sum(r * r for r in rates)) if any(rates) else None
 
 
-def of_user(result, capacity):
+def of_user(result: dict[str, Any], capacity: Any) -> Any:
     """The figures of a run from what helio-sle's user says."""
     ends = [a.get("end", "") for a in result["associations"] if not a["in_order"]]
     if ends:
@@ -147,7 +155,7 @@ def of_user(result, capacity):
             "frames": result["frames"], "seconds": result["measured_s"], "cpu_s": result["cpu_s"]}
 
 
-def sle_options(v):
+def sle_options(v: Any) -> Any:
     """Those of bench and sim."""
     warmup, duration = times(v)
     words = ["--buffer", str(v["buffer"]), "--frame", str(v["frame"]), "--time", units.duration_text(duration), "--warmup",
@@ -159,8 +167,8 @@ def sle_options(v):
     return words
 
 
-def simulate_sle(run, track):
-    v = run.values
+def simulate_sle(run: Run, track: Callable[..., Any]) -> Any:
+    v: Any = run.values
     command = [programs.find("helio-sle"), "sim", *sle_options(v), "--congestion", v["transport"], "--rtt", v["rtt"], "--line", v["line"],
                "--loss", str(v["loss"]), "--seed", str(run.repetition)]
     shown = json.loads(track(command))
@@ -170,15 +178,15 @@ def simulate_sle(run, track):
 
 # ---- LTP red in frames ----
 
-def ltp_lab(run, warmup, duration, **more):
+def ltp_lab(run: Run, warmup: Any, duration: Any, **more: Any) -> Any:
     """Two nodes, AOS frames of the same length between them; each frame is a datagram and holds one segment of LTP. more: keys of the lab."""
-    v = run.values
+    v: Any = run.values
     rtt, rate = units.duration(v["rtt"]), units.rate(v["line"])
     window = 20 + WINDOW * round(rate / 8 * rtt / BLOCK)
     zone = v["frame"] - FRAME_HEADS
     keys = {"frames": {"mode": "aos", "length": f"{v['frame']}B"}, "segment": f"{zone - ENCAPSULATION}B",
             "recovery": {"mode": "default", "peer_profile": "heliograph"}, "rto": units.duration_text(max(0.03, 2 * rtt))}
-    traffic = {"window": window, "payload": BLOCK}
+    traffic: dict[str, Any] = {"window": window, "payload": BLOCK}
     if v["data"] != "none":
         traffic["data"] = units.size(v["data"])
     else:
@@ -189,13 +197,13 @@ def ltp_lab(run, warmup, duration, **more):
     return lab_made.lab_of({**tree, "capture": []}, "the campaign")
 
 
-def ltp_capacity(v):
+def ltp_capacity(v: Any) -> Any:
     """Each frame carries one segment, less the heads of all."""
     data = v["frame"] - FRAME_HEADS - ENCAPSULATION - LTP_HEAD
     return units.rate(v["line"]) * data / (v["frame"] + OVERHEAD) * (1 - v["loss"])
 
 
-def of_client(client, v):
+def of_client(client: dict[str, int], v: Any) -> Any:
     """The figures of a run from what helio-perf says."""
     capacity, goodput = ltp_capacity(v), client["goodput_bps"]
     found = {"goodput_bps": goodput, "capacity_bps": capacity, "efficiency": goodput / capacity, "client": client}
@@ -204,7 +212,7 @@ def of_client(client, v):
     return found
 
 
-def simulate_ltp(run, folder, track):
+def simulate_ltp(run: Run, folder: str, track: Callable[..., Any]) -> Any:
     final = os.path.join(os.path.dirname(folder), run.folder)
     lab = ltp_lab(run, *times(run.values))
     derived = lab_sim.derive(lab, folder)
@@ -215,7 +223,7 @@ def simulate_ltp(run, folder, track):
     return {"command": [word.replace(folder, final) for word in command], **of_client(shown["clients"][0], run.values)}
 
 
-def run_sle(run, folder, track):
+def run_sle(run: Run, folder: str, track: Callable[..., Any]) -> Any:
     """A run of a campaign with `kind: sle`."""
     if run.mode == "bridge":
         from . import sle_live

@@ -6,16 +6,23 @@ the line, and the kernel's TCP, whose congestion control is set for each socket.
 
 UDT and SRT are small programs of the tests (tests/transfers) at the same places: the source sends, the destination receives.
 """
+
+from __future__ import annotations
+
 import json
 import os
 import socket
 import subprocess
 import time
+from typing import TYPE_CHECKING, Any
 
 from .. import programs, units
 from ..lab import made as lab_made
 from ..processes import Failed, Missing
 from . import sle
+
+if TYPE_CHECKING:
+    from .file import Run
 
 PORT, SOURCE, DESTINATION = 5100, "10.77.0.1", "10.77.0.2"
 ROOM = 4 << 20       # of TCP's buffers, beside twice what the line holds
@@ -28,7 +35,7 @@ SENDS_ON = 5.0       # seconds that a reference sends longer than its receiver c
 START = 10.0         # seconds until a program has to be ready
 
 
-def script():
+def script() -> Any:
     """testbed.sh: beside the package, or in the source."""
     here = os.path.dirname(os.path.abspath(__file__))
     for path in (os.path.join(here, "..", "..", "testbed.sh"), os.path.join(here, "..", "..", "..", "tools", "testbed.sh")):
@@ -37,16 +44,16 @@ def script():
     raise Failed("testbed.sh is missing; it belongs beside the programs' Python")
 
 
-def available():
+def available() -> Any:
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control", encoding="ascii") as f:
         return f.read().split()
 
 
-def has(congestion):
+def has(congestion: Any) -> Any:
     """The kernel loads what is asked for and not there yet."""
     with socket.socket() as s:
         try:
-            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())  # type: ignore[attr-defined]
         except OSError:
             return False
     return True
@@ -55,22 +62,22 @@ def has(congestion):
 class Line:
     """The testbed of one run."""
 
-    def __init__(self, run, folder):
+    def __init__(self, run: Run, folder: str) -> None:
         if os.geteuid() != 0:
             raise Failed("mode bridge makes network namespaces: run it as root, or take --mode sim")
         self.v, self.seed, self.folder, self.name = run.values, run.repetition, folder, f"sle{os.getpid()}"
         self.counters = os.path.join(folder, "bridge.json")
-        self.children = []
+        self.children: list[Any] = []
 
-    def testbed(self, *words):
+    def testbed(self, *words: Any) -> Any:
         return ["bash", script(), *words]
 
-    def call(self, *words):
+    def call(self, *words: Any) -> None:
         done = subprocess.run(self.testbed(*words), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             raise Failed(done.stderr.strip() or f"testbed.sh {words[0]} failed")
 
-    def __enter__(self):
+    def __enter__(self) -> Line:
         try:
             self.set_up()
         except BaseException:  # what stands of it is the machine's: namespaces, limits
@@ -78,7 +85,7 @@ class Line:
             raise
         return self
 
-    def set_up(self):
+    def set_up(self) -> None:
         v, loss = self.v, self.v["loss"]
         lost = ["--trace", f"iid:{loss}", "--trace-return", f"iid:{loss}"] if loss else []
         self.call("up", "--bin", os.path.dirname(programs.find("helio-emu")), self.name, "--", "--json", self.counters, "--delay",
@@ -90,7 +97,7 @@ class Line:
                 self.call("exec", self.name, place, "sysctl", "-qw", f"net.ipv4.{key}=4096 {least} {2 * held + ROOM}")
             self.call("exec", self.name, place, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
 
-    def __exit__(self, *what):
+    def __exit__(self, *what: Any) -> None:
         for child in self.children:
             if child.poll() is None:
                 child.terminate()
@@ -101,24 +108,24 @@ class Line:
                 child.kill()
         subprocess.run(self.testbed("down", self.name), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
-    def begin(self, place, words, log):
+    def begin(self, place: Any, words: Any, log: Any) -> Any:
         with open(os.path.join(self.folder, log), "w", encoding="utf-8") as f:
             child = subprocess.Popen(self.testbed("exec", self.name, place, *words), stdout=f, stderr=f, stdin=subprocess.DEVNULL)
         self.children.append(child)
         return child
 
-    def said(self, log):
+    def said(self, log: Any) -> Any:
         with open(os.path.join(self.folder, log), encoding="utf-8", errors="replace") as f:
             return f.read()
 
-    def wait_for(self, child, log, text):
+    def wait_for(self, child: Any, log: Any, text: Any) -> None:
         until = time.monotonic() + START
         while text not in self.said(log):
             if child.poll() is not None or time.monotonic() > until:
                 raise Failed(f"{log}: {self.said(log).strip() or 'it did not begin'}")
             time.sleep(0.02)
 
-    def run(self, place, words, seconds):
+    def run(self, place: Any, words: Any, seconds: Any) -> Any:
         try:
             done = subprocess.run(self.testbed("exec", self.name, place, *words), capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                   timeout=seconds, check=False)
@@ -128,7 +135,7 @@ class Line:
             raise Failed(done.stderr.strip() or f"{words[0]} ended with code {done.returncode}")
         return done.stdout
 
-    def doubts(self):
+    def doubts(self) -> Any:
         """The bridge's own judgement; it ends with the testbed."""
         self.call("down", self.name)
         try:
@@ -139,7 +146,7 @@ class Line:
         return [f"bridge: {reason}" for reason in shown.get("not_faithful") or []]
 
 
-def station(v):
+def station(v: Any) -> Any:
     """The provider's configuration."""
     lines = ["id: STATION", f"listen: '{SOURCE}:{PORT}'", f"congestion: {v['transport']}", "users:", "  - {id: CENTRE}"]
     if v["tcp-buffer"] != "auto":
@@ -153,7 +160,7 @@ def station(v):
     return "\n".join(lines) + "\n"
 
 
-def transfer_sle(line, v):
+def transfer_sle(line: Any, v: Any) -> Any:
     if not has(v["transport"]):
         raise Missing(f"this kernel has no {v['transport']}; there are {', '.join(available())}")
     path = os.path.join(line.folder, "station.yaml")
@@ -176,7 +183,7 @@ def transfer_sle(line, v):
     return sle.of_user(result, capacity)
 
 
-def transfer_reference(line, v):
+def transfer_reference(line: Any, v: Any) -> Any:
     """Octets by UDT or SRT, compared on arrival; there are neither frames nor delays."""
     name = f"transfer_{v['transport']}"
     try:
@@ -204,7 +211,7 @@ def transfer_reference(line, v):
             "octets": result["octets"], "seconds": result["seconds"]}
 
 
-def transfer_ltp(run, folder):
+def transfer_ltp(run: Run, folder: str) -> Any:
     """The lab of mode sim, in namespaces of its own."""
     from ..lab import live as lab_live, result as lab_result
     from ..lab.netns import Session
@@ -219,7 +226,7 @@ def transfer_ltp(run, folder):
     return reasons, sle.of_client(client, run.values)
 
 
-def run_bridge(run, folder):
+def run_bridge(run: Run, folder: str) -> Any:
     v = run.values
     if v["transport"] == "ltp":
         reasons, found = transfer_ltp(run, folder)

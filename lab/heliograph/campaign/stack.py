@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of a campaign with whole nodes in virtual time: the lab of mode relay, in mode sim."""
+
+from __future__ import annotations
+
 import json
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..lab import derive as lab_derive, sim as lab_sim
 from ..processes import Failed
 from .live import Results, lab_of
 
+if TYPE_CHECKING:
+    from .file import Run
+    from .traces import Traces
 
-def run_stack(run, folder, traces, track):
+
+def run_stack(run: Run, folder: str, traces: Traces, track: Callable[..., Any]) -> dict[str, float | list[str]]:
     final = os.path.join(os.path.dirname(folder), run.folder)  # where the files are when all is done
     lab = lab_of(run, traces)
     derived = lab_sim.derive(lab, folder)
@@ -19,7 +28,7 @@ def run_stack(run, folder, traces, track):
         raise Failed("helio-sim gave no result")
     shown = json.loads(said)
     results = Results(run, folder, traces)
-    measured = results.measured(shown["clients"][0], shown["channels"][0]["forward"])
+    measured: Any = results.measured(shown["clients"][0], shown["channels"][0]["forward"])
     results.keep_logs(run.logs)
     for name in os.listdir(folder):
         if name.endswith(".bundles.csv") or name == "channel1.drops.csv":

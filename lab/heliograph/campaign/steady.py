@@ -3,16 +3,20 @@
 warm-up and end, each followed to its own end, and what was delivered between the two. As helio-sim counts with --warmup
 and --follow.
 """
+
+from __future__ import annotations
+
 import csv
 import math
+from typing import Any
 
 
-def rank(values, percent):
+def rank(values: list[float], percent: int) -> float:
     """Nearest rank."""
     return values[max(0, math.ceil(len(values) * percent / 100) - 1)]
 
 
-def spread(values):
+def spread(values: list[float]) -> dict[str, float] | None:
     if not values:
         return None
     values = sorted(values)
@@ -21,27 +25,27 @@ def spread(values):
     return {"mean": mean, "sd": sd, **{f"p{p}": rank(values, p) for p in (50, 90, 99)}, "max": values[-1]}
 
 
-def rows_of(path):
+def rows_of(path: str) -> tuple[list[dict[str, str]], int]:
     """The red sessions of the sender that were completed, and when the first of all began."""
     with open(path, encoding="utf-8", newline="") as f:
         rows = [r for r in csv.DictReader(f) if r["colour"] == "red" and r["t_first_tx_ns"]]
     if not rows:
         return [], 0
-    bytes_of = {}
+    bytes_of: Any = {}
     for r in rows:  # the data, not acknowledgements that go back in sessions of their own
-        way = (r["originator"], r["peer"])
+        way: Any = (r["originator"], r["peer"])
         bytes_of[way] = bytes_of.get(way, 0) + int(r["block_bytes"] or 0)
-    data = max(bytes_of, key=bytes_of.get)
+    data: Any = max(bytes_of, key=bytes_of.get)
     rows = [r for r in rows if (r["originator"], r["peer"]) == data]
     return [r for r in rows if r["outcome"] == "done"], min(int(r["t_first_tx_ns"]) for r in rows)
 
 
-def mean(rows, key):
+def mean(rows: list[dict[str, str]], key: str) -> float | None:
     values = [float(r[key]) for r in rows if r[key] != ""]
     return math.fsum(values) / len(values) if values else None
 
 
-def steady(path, warmup, duration):
+def steady(path: str, warmup: float, duration: float) -> dict[str, Any] | None:
     """Of sessions that began in [warmup, duration) seconds after the first one; `share`: of all blocks' bytes, those that were
     delivered in that time. None when no session is of it."""
     rows, start = rows_of(path)

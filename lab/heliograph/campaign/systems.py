@@ -12,9 +12,14 @@ import math
 import os
 import re
 import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from .. import units
 from . import sim
+
+if TYPE_CHECKING:
+    from .file import Reader
 
 OWN = "heliograph"
 FORMAT = 2         # of what they are told
@@ -51,15 +56,15 @@ class System:
     """Another stack, as the campaign's file has it."""
     name: str
     title: str
-    processes: tuple
+    processes: tuple[Any, ...]
     traffic: Process
     traffic_within: str  # beyond the duration; None: it is stopped then
-    files: tuple         # (name in the run's folder, path of the template)
-    engines: tuple       # LTP engine numbers of sender and receiver
+    files: tuple[Any, ...]         # (name in the run's folder, path of the template)
+    engines: tuple[Any, ...]       # LTP engine numbers of sender and receiver
     own_return: bool     # the way back has a relay of its own
     path: str            # of the campaign's file
 
-    def described(self):
+    def described(self) -> Any:
         """All that a result depends on."""
         texts = []
         for _, path in self.files:
@@ -67,7 +72,7 @@ class System:
                 texts.append(f.read())
         return repr((FORMAT, dataclasses.replace(self, path="", title=""), texts))
 
-    def names(self):
+    def names(self) -> Any:
         """That its commands and files have in braces."""
         found = set(PLACE.findall(" ".join(f"{p.command} {p.stop_command or ''}" for p in (*self.processes, self.traffic))))
         for _, path in self.files:
@@ -79,7 +84,7 @@ class System:
 # ---- times, as others want them ----
 
 
-def seconds_of(v):
+def seconds_of(v: Any) -> Any:
     """The times of a run. There is no `auto` for others: they get the timer that ours begins with."""
     seconds = {name: units.duration(v[name]) for name in TIMES if v[name] != "auto"}
     seconds["rtt"] = 2 * seconds["delay"] + seconds["processing"]
@@ -87,13 +92,13 @@ def seconds_of(v):
     return seconds
 
 
-def whole_times(seconds):
+def whole_times(seconds: Any) -> Any:
     """In whole numbers, rounded up: HDTN has milliseconds of light time and margin, its timer is twice their sum; ION seconds of light time."""
     light = max(1, math.ceil(1e3 * seconds["delay"] - 1e-9))
     return {"light_ms": light, "margin_ms": max(1, math.ceil(500 * seconds["rto"] - 1e-9) - light), "light_s": max(1, math.ceil(seconds["delay"] - 1e-9))}
 
 
-def roundings(system, v):
+def roundings(system: Any, v: Any) -> Iterator[Any]:
     """What the system is told otherwise than it is, in words; of the names that it uses."""
     seconds, used = seconds_of(v), system.names()
     whole = whole_times(seconds)
@@ -106,12 +111,12 @@ def roundings(system, v):
 # ---- the file ----
 
 
-def unknown_names(text):
+def unknown_names(text: Any) -> Any:
     return [name for name in PLACE.findall(text) if name not in NAMES]
 
 
-def command_of(reader, node, key):
-    text = reader.scalar(node, key, str)
+def command_of(reader: Reader, node: Any, key: Any) -> Any:
+    text: Any = reader.scalar(node, key, str)
     wrong = unknown_names(text)
     if wrong:
         reader.fail(node, f"{key}: there is no {{{wrong[0]}}}; there are {', '.join(sorted(NAMES))}")
@@ -123,7 +128,7 @@ def command_of(reader, node, key):
     return text
 
 
-def pattern_of(value):
+def pattern_of(value: Any) -> Any:
     try:
         re.compile(str(value))
     except re.error as e:
@@ -131,7 +136,7 @@ def pattern_of(value):
     return str(value)
 
 
-def time_of(value):
+def time_of(value: Any) -> Any:
     units.duration(value)
     return str(value)
 
@@ -139,11 +144,11 @@ def time_of(value):
 PROCESS = {"name": str, "ready": pattern_of, "ready_within": time_of, "stop": units.word_of(*SIGNALS), "stop_within": time_of, "cpu": units.word_of("yes", "no")}
 
 
-def process_of(reader, node, key, more=()):
+def process_of(reader: Reader, node: Any, key: Any, more: Any = ()) -> Any:
     keys = reader.mapping(node, (*PROCESS, "command", "stop_command", *more), key)
     if "command" not in keys:
         reader.fail(node, f"{key}: a command is missing")
-    found = {name: reader.scalar(keys[name], f"{key}.{name}", parse) for name, parse in PROCESS.items() if name in keys}
+    found: Any = {name: reader.scalar(keys[name], f"{key}.{name}", parse) for name, parse in PROCESS.items() if name in keys}
     for name in ("command", "stop_command"):
         if name in keys:
             found[name] = command_of(reader, keys[name], f"{key}.{name}")
@@ -153,7 +158,7 @@ def process_of(reader, node, key, more=()):
     return keys, Process(f"{reader.path}:{node.start_mark.line + 1}: {key}", name, **found)
 
 
-def files_of(reader, node, key, base):
+def files_of(reader: Any, node: Any, key: Any, base: Any) -> Any:
     found = []
     for name, value in reader.mapping(node, AnyName(), key).items():
         path = os.path.join(base, reader.scalar(value, f"{key}.{name}", str))
@@ -166,17 +171,17 @@ def files_of(reader, node, key, base):
 class AnyName:
     """Keys that are the user's own."""
 
-    def __contains__(self, _):
+    def __contains__(self, _: str) -> bool:
         return True
 
 
-def engine_of(value):
+def engine_of(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**64:
         raise ValueError(f"\"{value}\" is no engine number")
     return value
 
 
-def system_of(reader, name, node, base):
+def system_of(reader: Any, name: str, node: Any, base: Any) -> Any:
     key = f"systems.{name}"
     if name == OWN or not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
         reader.fail(node, f"{key}: \"{name}\" is not to be had as a name")
@@ -190,15 +195,15 @@ def system_of(reader, name, node, base):
     if len(set(names)) < len(names):
         reader.fail(node, f"{key}: two processes have one name")
     ends = reader.scalar(more["ends"], f"{key}.traffic.ends", units.word_of("itself", "stopped")) if "ends" in more else "itself"
-    within = reader.scalar(more["within"], f"{key}.traffic.within", time_of) if "within" in more else WITHIN
+    within: Any = reader.scalar(more["within"], f"{key}.traffic.within", time_of) if "within" in more else WITHIN
     engines = tuple(reader.scalar(one, f"{key}.engines", engine_of) for one in lists["engines"]) or (1, 2)
     if len(engines) != 2 or engines[0] == engines[1]:
         reader.fail(keys["engines"], f"{key}.engines: two numbers are wanted, the sender's and the receiver's")
     own = "return" in keys and reader.scalar(keys["return"], f"{key}.return", units.word_of("same", "own")) == "own"
     files = files_of(reader, keys["files"], f"{key}.files", base) if "files" in keys else ()
-    title = reader.scalar(keys["title"], f"{key}.title", str) if "title" in keys else name
+    title: Any = reader.scalar(keys["title"], f"{key}.title", str) if "title" in keys else name
     return System(name, title, processes, traffic, within if ends == "itself" else None, files, engines, own, reader.path)
 
 
-def systems_of(reader, node, base):
+def systems_of(reader: Reader, node: Any, base: Any) -> Any:
     return {name: system_of(reader, name, one, base) for name, one in reader.mapping(node, AnyName(), "systems").items()}

@@ -8,29 +8,38 @@ interval too small.
 A preset, or a trace file that says how it was made, has further realisations of the same process. Of other files the
 repetitions take parts, one after another; parts that overlap are not independent, and no interval is made of them.
 """
+
+from __future__ import annotations
+
 import itertools
 import json
 import os
 import shlex
+from typing import TYPE_CHECKING, Any
 
 from .. import programs, units
 from . import sim
 from .file import PRESETS, trace_file
 
+if TYPE_CHECKING:
+    from .file import Run
+
 BACK = 501000  # seeds of the way back's realisations begin here
 
 
 class Traces:
-    def __init__(self, out):
+    def __init__(self, out: str) -> None:
         self.folder = os.path.join(out, "traces")
-        self.known, self.sound = {}, set()
+        self.known: dict[str, Any] = {}
+        self.sound: set[Any] = set()
 
-    def info(self, name):
+    def info(self, name: str) -> dict[str, Any]:
         if name not in self.known:
             self.known[name] = json.loads(sim.call([programs.find("helio-trace"), "info", name, "--json"]))
-        return self.known[name]
+        result: dict[str, Any] = self.known[name]
+        return result
 
-    def whole(self, path):
+    def whole(self, path: str) -> bool:
         """Is there such a file, and can it be read to its end? What a crash cut is made anew."""
         if path not in self.sound and os.path.exists(path):
             try:
@@ -40,7 +49,7 @@ class Traces:
                 os.unlink(path)
         return path in self.sound
 
-    def generate(self, name, options, seed):
+    def generate(self, name: str, options: list[str], seed: int) -> str:
         path = os.path.join(self.folder, f"{name}-{seed}.txt.gz")
         if not self.whole(path):
             os.makedirs(self.folder, exist_ok=True)
@@ -49,11 +58,11 @@ class Traces:
             os.replace(part, path)
         return path
 
-    def known_how(self, path):
+    def known_how(self, path: str) -> bool:
         """Is it a preset, or a file that says how it was made?"""
         return path in PRESETS or all(k in self.info(path) for k in ("generator", "parameters", "seed"))
 
-    def again(self, path, seed, mark="", times=1):
+    def again(self, path: Any, seed: int, mark: str = "", times: int = 1) -> str | None:
         """Another realisation of a preset, or of a file that says how it was made, so many times as long: its path; None when it does
         not say so."""
         if not self.known_how(path):
@@ -68,7 +77,7 @@ class Traces:
         options = [*shlex.split(about["parameters"]), "--steps", str(times * about["steps"]), "--step", f"{about['step_ns']}ns"]
         return self.generate(f"{os.path.basename(path).split('.')[0]}{mark}", options, seed)
 
-    def back(self, run):
+    def back(self, run: Run) -> Any:
         """The same of the way back: (what --return-trace gets, the offset). Its fades are its own, also where both ways have the
         same name."""
         v = run.values
@@ -81,14 +90,14 @@ class Traces:
         other = self.again(path, BACK + run.repetition, "" if trace in PRESETS else f"-back-{(run.digest or '')[:8]}")
         return (other, offset) if other is not None else (path, offset + (run.repetition - 1) * units.duration(v["duration"]))
 
-    def realisation(self, run):
+    def realisation(self, run: Run) -> Any:
         """What makes this repetition another one than the first; fades of the way back alone do, too."""
         way, back = self.of(run)[2], run.values.get("return-trace", "none")
         if way["kind"] != "none" or back == "none":
             return way
         return {"kind": "seed" if back.startswith("iid:") else "realisation"}
 
-    def seeds(self, run):
+    def seeds(self, run: Run) -> dict[str, int]:
         """What drew the fades of each direction: the seed of its trace, or of the run itself where losses are drawn one by one."""
         found = {}
         for key, name in (("trace", self.of(run)[0]), ("return-trace", self.back(run)[0])):
@@ -97,11 +106,11 @@ class Traces:
                 found[key] = seed
         return found
 
-    def seed_of(self, name):
+    def seed_of(self, name: str) -> int | None:
         """Of a trace by name or path; None of one that does not say it."""
         return None if name == "none" else self.info(name).get("seed")
 
-    def of(self, run):
+    def of(self, run: Run) -> Any:
         """(what --trace gets, the offset where it starts, what makes this repetition another one than the first)."""
         v = run.values
         trace, offset, n = v["trace"], units.duration(v["trace-offset"]), run.repetition
@@ -124,14 +133,15 @@ class Traces:
         return path, begin, {"kind": "part", "begin_s": begin % length, "duration_s": duration, "length_s": length}
 
 
-def apart(one, other):
+def apart(one: Any, other: dict[str, Any]) -> bool:
     """Do two parts of a trace that begins again at its end not overlap?"""
     length = one["length_s"]
     gap = abs(one["begin_s"] - other["begin_s"])
-    return min(gap, length - gap) >= one["duration_s"] - 1e-9
+    result: bool = min(gap, length - gap) >= one["duration_s"] - 1e-9
+    return result
 
 
-def independent(results, mode):
+def independent(results: list[dict[str, Any]], mode: str) -> tuple[bool, str]:
     """Whether the results are of independent repetitions, and how they differ, in words."""
     ways = [r.get("realisation", {"kind": "none"}) for r in results]
     kinds = {w["kind"] for w in ways}

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of one analysis. Each function gives a figure, or None when the logs have nothing for it."""
+
+from __future__ import annotations
+
+import collections
 import math
 from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
@@ -10,16 +16,21 @@ from . import plot
 from .plot import plt
 from .tables import PARTS
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .tables import Analysis, Flow
+
 FLOWS_MAX = 6  # lines in one figure; flows come with most bytes first
 BINS = 48
 POINTS_MAX = 2000  # of a line over time; further bins of the series are put together
 
 
-def plain(value, _):
+def plain(value: Any, _: int) -> str:
     return f"{value:g}"
 
 
-def log_axis(axes, values):
+def log_axis(axes: Any, values: list[float]) -> None:
     """Logarithmic when the values span more than a decade and a half."""
     low, high = min(values), max(values)
     if low > 0 and high > 30 * low:
@@ -27,29 +38,29 @@ def log_axis(axes, values):
         axes.xaxis.set_major_formatter(FuncFormatter(plain))
 
 
-def below(axes, columns=3, lines=4.0):
+def below(axes: Any, columns: int = 3, lines: float = 4.0) -> None:
     """The legend, under the axes and so many lines of its text further down."""
     labels = axes.get_legend_handles_labels()[1]
     if labels:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=lines, ncols=min(columns, len(labels)))
 
 
-def span(seconds):
+def span(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
-def bin_seconds(columns):
+def bin_seconds(columns: dict[str, list[float]]) -> float:
     times = columns["t_s"]
     return min((b - a for a, b in zip(times, times[1:])), default=1.0) if len(times) > 1 else 1.0
 
 
-def cut_short(columns, step):
+def cut_short(columns: dict[str, list[float]], step: float) -> Any:
     """Seconds of the last bin, if the end of the log leaves out more than a tenth of it; else None."""
     covered = columns["covered_s"][-1]
     return covered if len(columns["t_s"]) > 2 and covered < 0.9 * step else None
 
 
-def drawable(columns):
+def drawable(columns: dict[str, list[float]]) -> dict[str, Any]:
     """Without a last bin that the end of the log cuts short; not too many; gaps are no lines."""
     n = len(columns["t_s"]) - (cut_short(columns, bin_seconds(columns)) is not None)
     table = numpy.array([columns[k][:n] for k in columns])
@@ -65,20 +76,20 @@ def drawable(columns):
     return dict(zip(columns, table))
 
 
-def draw_bins(axes, columns, values, step, **look):
+def draw_bins(axes: Any, columns: dict[str, Any], values: Any, step: float, **look: Any) -> None:
     """Each bin as a level from its begin to its end."""
     width = columns["t_s"][1] - columns["t_s"][0] if len(values) > 1 else step
     axes.step(numpy.append(columns["t_s"], columns["t_s"][-1] + width), numpy.append(values, values[-1]), where="post", **look)
 
 
-def goodput(analysis):
+def goodput(analysis: Analysis) -> Figure | None:
     """Rates over time; below it what went wrong meanwhile."""
     paths = [(k, c) for k, c in analysis.series.items() if any(v > 0 for v in c["goodput_bps"])]
-    busy = sorted(paths, key=lambda p: -sum(p[1]["goodput_bps"]))[:FLOWS_MAX]
+    busy = sorted(paths, key=lambda p: float(-sum(p[1]["goodput_bps"])))[:FLOWS_MAX]
     if not busy:
         return None
     figure, (top, low) = plt.subplots(2, 1, sharex=True, figsize=(7.2, 5.2), height_ratios=(3, 1.3))
-    step = bin_seconds(busy[0][1])
+    step: Any = bin_seconds(busy[0][1])
     cut = [seconds for _, c in busy if (seconds := cut_short(c, step)) is not None]
     busy = [(f"{originator} → {peer or '?'}", drawable(c)) for (originator, peer), c in busy]
     for i, (name, c) in enumerate(busy):
@@ -110,7 +121,7 @@ def goodput(analysis):
     return figure
 
 
-def cdf(analysis, quantity, title):
+def cdf(analysis: Analysis, quantity: str, title: str) -> Figure | None:
     flows = [f for f in analysis.flows if any(ms > 0 for ms, _ in f.cdf.get(quantity, ()))][:FLOWS_MAX]
     if not flows:  # nor when none has any length: green sessions of one segment
         return None
@@ -133,7 +144,7 @@ def cdf(analysis, quantity, title):
     return figure
 
 
-def edges_of(values):
+def edges_of(values: list[float]) -> tuple[list[float], bool]:
     """Bins that suit the spread: even ones, or even ones of the logarithm."""
     low, high = min(values), max(values)
     if low > 0 and high > 30 * low:
@@ -144,7 +155,7 @@ def edges_of(values):
     return [low + (high - low) * i / BINS for i in range(BINS)] + [high], False
 
 
-def place(value, edges):
+def place(value: float, edges: list[float]) -> int:
     low, high = 0, len(edges) - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -152,7 +163,7 @@ def place(value, edges):
     return low
 
 
-def decomposition(flow):
+def decomposition(flow: Flow) -> Figure | None:
     """How many sessions took how long, and what that time consisted of in the mean of each bin."""
     names = [k for k, _ in PARTS]
     duration, *parts = flow.done("duration_ms", *names) if "duration_ms" in flow.columns else [[]]
@@ -188,7 +199,7 @@ def decomposition(flow):
     return figure
 
 
-def distribution(analysis, column, title, xlabel):
+def distribution(analysis: Analysis, column: str, title: str, xlabel: str) -> Figure | None:
     """Shares of the sessions with 0, 1, 2 … of something; the flows beside each other."""
     series = []
     for f in analysis.flows:
@@ -218,9 +229,9 @@ def distribution(analysis, column, title, xlabel):
     return figure
 
 
-def kinds(flow):
+def kinds(flow: Flow) -> collections.Counter[Any]:
     """What each session of the flow ended as: one word each."""
-    words = Counter()
+    words: Any = Counter()
     for outcome, lossy, lost in zip(*(flow.columns[k] for k in ("outcome", "lossy", "cp_lost"))):
         if outcome.startswith("cancelled"):
             words["cancelled"] += 1
@@ -232,13 +243,14 @@ def kinds(flow):
             words["without losses"] += 1
         else:
             words["checkpoints lost" if lost > 0 else "data lost"] += 1
-    return words
+    result: collections.Counter[Any] = words
+    return result
 
 
 KINDS = ("without losses", "data lost", "checkpoints lost", "completed, losses not known", "cancelled", "lost", "unfinished")
 
 
-def losses(analysis):
+def losses(analysis: Analysis) -> Figure | None:
     """Of each flow which share of the sessions had losses or failed."""
     flows = [f for f in analysis.flows if len(f)][:FLOWS_MAX]
     if not flows:
@@ -267,7 +279,7 @@ def losses(analysis):
     return figure
 
 
-def over_time(flow):
+def over_time(flow: Flow) -> Figure | None:
     """Each session as a point: when it began, how long it took."""
     if "t_first_tx_ns" not in flow.columns:
         return None
@@ -276,9 +288,10 @@ def over_time(flow):
         return None  # sessions of one segment have no length
     figure, axes = plt.subplots()
     begin = min(start)
-    for label, colour, mark, wanted in (("without losses", plot.SKY, "o", lambda c, n: not n and not c),
-                                        ("data lost", plot.BLUE, "^", lambda c, n: n and not c),
-                                        ("checkpoints lost", plot.ORANGE, "X", lambda c, n: c > 0)):
+    kinds: list[tuple[str, str, str, Callable[[Any, Any], Any]]] = [
+        ("without losses", plot.SKY, "o", lambda c, n: not n and not c), ("data lost", plot.BLUE, "^", lambda c, n: n and not c),
+        ("checkpoints lost", plot.ORANGE, "X", lambda c, n: c > 0)]
+    for label, colour, mark, wanted in kinds:
         points = [((t - begin) / 1e9, d) for t, d, c, n in zip(start, duration, lost, lossy) if wanted(c, n)]
         if points:
             axes.scatter(*zip(*points), s=16, marker=mark, color=colour, linewidths=0, alpha=0.75,
@@ -294,7 +307,7 @@ def over_time(flow):
     return figure
 
 
-def figures(analysis):
+def figures(analysis: Analysis) -> Iterator[tuple[str, str, Callable[..., Any]]]:
     """(name, caption, function) of each; names are those of the files."""
     yield "goodput", "Payload of completed blocks in each bin of time", lambda: goodput(analysis)
     yield "session-cdf", "Share of the sessions that took no longer", lambda: cdf(analysis, "session", "Session time")
@@ -311,7 +324,7 @@ def figures(analysis):
     yield "losses", "What became of the sessions", lambda: losses(analysis)
 
 
-def draw(analysis, folder=None):
+def draw(analysis: Analysis, folder: str | None = None) -> list[tuple[str, str, str]]:
     """[(name, caption, text of the SVG)]; files, too, when there is a folder for them."""
     done = []
     for name, caption, make in figures(analysis):

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of one analysis: one file with all that it needs, which asks no network for anything."""
+
+from __future__ import annotations
+
 import json
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from . import segments
+
+if TYPE_CHECKING:
+    from .tables import Analysis
 
 HERE = Path(__file__).resolve().parent
 ROWS_MAX = 20000  # sessions in the page's table; the slowest ones when there are more
@@ -16,13 +24,13 @@ COLUMNS = ("originator", "session", "peer", "colour", "outcome", "duration_ms", 
            "dropped", "lossy", "ideal_ms", "retx_penalty_ms", "cp_penalty_ms", "delta_ms")
 
 
-def tidy(value):
+def tidy(value: float | str) -> Any:
     if isinstance(value, float):
         return None if math.isnan(value) else int(value) if value.is_integer() else round(value, 4)
     return int(value) if value.isdigit() and len(value) < 16 else value
 
 
-def session_rows(analysis):
+def session_rows(analysis: Analysis) -> tuple[list[list[float | str | None]], int]:
     """Their rows with `t_s`, the begin after the first one's; and how many there are in all."""
     rows, slow = [], lambda r: -(r[6] if r[6] is not None else math.inf)
     begins = [t for f in analysis.flows for t in f.columns.get("t_first_tx_ns", ()) if not math.isnan(t)]
@@ -41,9 +49,10 @@ def session_rows(analysis):
     return sorted(rows, key=lambda r: (r[5] is None, r[5] or 0)), total
 
 
-def numbers(template):
-    def show(value):
-        return "–" if value is None else template(value)
+def numbers(template: Callable[..., Any]) -> Callable[..., Any]:
+    def show(value: float) -> str:
+        result: str = "–" if value is None else template(value)
+        return result
     return show
 
 
@@ -51,12 +60,12 @@ REAL, SHARE, COUNT = numbers("{:.4g}".format), numbers(lambda v: f"{100 * v:.4g}
 MBIT, MS = numbers(lambda v: f"{v / 1e6:.4g}"), numbers(lambda v: f"{round(v, 3):.4g}")
 
 
-def times(which, part):
+def times(which: str, part: str) -> Callable[..., Any]:
     """Where all are 0, as of green sessions of one segment, they say nothing."""
     return lambda s: REAL(s[which][part]) if s[which] and s[which]["max"] > 0 else "–"
 
 
-FIGURES = (
+FIGURES: tuple[Any, ...] = (
     ("sessions completed", lambda s: COUNT(s["sessions"])),
     ("cancelled, lost, unfinished", lambda s: ", ".join(COUNT(s[k]) for k in ("cancelled", "lost", "unfinished"))),
     ("goodput (Mbit/s)", lambda s: MBIT(s["goodput_bps"])),
@@ -77,13 +86,13 @@ PARTS = (("ideal_ms", "ideal session"), ("retx_penalty_ms", "+ retransmission cy
          ("mean_ms", "= mean session"))
 
 
-def figures_table(analysis):
+def figures_table(analysis: Analysis) -> tuple[list[tuple[str, list[str]]], list[tuple[str, list[str]]]]:
     rows = [(title, [show(f.summary) for f in analysis.flows]) for title, show in FIGURES]
     parts = [(title, [MS((f.summary["decomposition"] or {}).get(key)) for f in analysis.flows]) for key, title in PARTS]
     return [r for r in rows if set(r[1]) != {"–"}], [r for r in parts if set(r[1]) != {"–"}]
 
 
-def facts(summary):
+def facts(summary: dict[str, Any]) -> list[str]:
     words = (("rows", "rows"), ("malformed_rows", "malformed rows"), ("bad_datagrams", "datagrams that are no segments"),
              ("rows_without_open", "rows of sessions that began before"), ("drop_rows", "rows of drop logs"),
              ("numbers_used_again", "session numbers used again"), ("gaps", "gaps in time"))
@@ -93,7 +102,7 @@ def facts(summary):
     return told
 
 
-def timelines(analysis, first):
+def timelines(analysis: Analysis, first: set[Any]) -> tuple[list[dict[str, Any]], list[Any]]:
     """Those that were asked for come first, then the slowest."""
     if not (analysis.folder / "segments.csv").exists():
         return [], []
@@ -104,13 +113,13 @@ def timelines(analysis, first):
     return segments.read(analysis.folder, lambda name: (name not in first, -took.get(name, -1)))
 
 
-def embed(value):
+def embed(value: Any) -> str:
     """JSON that can stand in a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def write(analysis, drawn, inputs, first, path):
+def write(analysis: Analysis, drawn: list[tuple[str, str, str]], inputs: list[str], first: set[Any], path: str) -> None:
     """`inputs`: paths of the logs; `first`: (originator, session) of sessions that come first."""
     rows, total = session_rows(analysis)
     table, parts = figures_table(analysis)

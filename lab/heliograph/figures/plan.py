@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what `helio-plan show --plot` wrote. arguments: TABLE.csv OUT.png|svg|pdf START-NS"""
+
+from __future__ import annotations
+
 import csv
 import sys
 from datetime import datetime, timezone
+from typing import Any
 
 from matplotlib.ticker import FuncFormatter
 
@@ -14,24 +18,24 @@ UNITS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"), (1e-
 PREFIXES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s"))
 
 
-def unit(seconds):
+def unit(seconds: float) -> tuple[float, str]:
     return next(((scale, name) for scale, name in UNITS if seconds >= 3 * scale), UNITS[-1])
 
 
-def rate(bps):
+def rate(bps: Any) -> str:
     if bps == 0:
         return "unlimited"
     scale, name = next((scale, name) for scale, name in PREFIXES if bps >= scale)
     return f"{bps / scale:.4g} {name}"
 
 
-def read(path):
+def read(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     with open(path, newline="", encoding="utf-8") as f:
         rows = [{k: v if k == "kind" else int(v) for k, v in row.items()} for row in csv.DictReader(f)]
     return [r for r in rows if r["kind"] == "contact"], [r for r in rows if r["kind"] == "range"]
 
 
-def draw_contacts(axes, contacts, ways, origin, scale):
+def draw_contacts(axes: Any, contacts: list[dict[str, Any]], ways: Any, origin: Any, scale: Any) -> None:
     rates = sorted({c["value"] for c in contacts}, reverse=True)
     for c in contacts:
         if (c["from"], c["to"]) not in ways:
@@ -47,12 +51,13 @@ def draw_contacts(axes, contacts, ways, origin, scale):
     axes.set_title("Contacts")
 
 
-def draw_ranges(axes, ranges, origin, scale, end):
+def draw_ranges(axes: Any, ranges: Any, origin: Any, scale: Any, end: float) -> None:
     ways = list(dict.fromkeys((r["from"], r["to"]) for r in ranges))
     most = max(r["value"] for r in ranges) / 1e9
     light, name = unit(most) if most > 0 else (1e-3, "ms")
     for i, way in enumerate(ways[:len(plot.COLOURS)]):
-        x, y = [], []
+        x: list[Any] = []
+        y: list[Any] = []
         for r in (r for r in ranges if (r["from"], r["to"]) == way):
             if x and x[-1] < (r["start_ns"] - origin) / 1e9 / scale:
                 x, y = x + [x[-1]], y + [float("nan")]
@@ -71,11 +76,11 @@ def draw_ranges(axes, ranges, origin, scale, end):
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
-def draw(table, out, start):
+def draw(table: str, out: str, start: int) -> Any:
     contacts, ranges = read(table)
     if not contacts:
         return "helio-plan: --plot: the plan has no contacts to draw"
-    origin = start or 0
+    origin: Any = start or 0
     begin, end = min(c["start_ns"] for c in contacts), max(c["end_ns"] for c in contacts)
     scale, name = unit(max(end - origin, 1) / 1e9)
     all_ways = list(dict.fromkeys((c["from"], c["to"]) for c in contacts))
@@ -88,7 +93,7 @@ def draw(table, out, start):
     draw_contacts(top, contacts, ways, origin, scale)
     handles, labels = top.get_legend_handles_labels()
     once = dict(zip(labels, handles))
-    order = {rate(c["value"]): i for i, c in enumerate(sorted(contacts, key=lambda c: -c["value"]))}
+    order: Any = {rate(c["value"]): i for i, c in enumerate(sorted(contacts, key=lambda c: float(-c["value"])))}
     once = {label: once[label] for label in sorted(once, key=order.get)}
     top.legend(once.values(), once.keys(), loc="center left", bbox_to_anchor=(1.01, 0.5))
     if len(all_ways) > len(ways):
@@ -103,7 +108,7 @@ def draw(table, out, start):
     return 0
 
 
-def main():
+def main() -> Any:
     try:
         return draw(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     except (OSError, ValueError) as e:

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures with matplotlib, each as PNG and SVG: one style for all programs, legible without colour."""
+
+from __future__ import annotations
+
 import io
 import math
 import os
 import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot  # noqa: E402
 import matplotlib.ticker  # noqa: E402
 import matplotlib.transforms  # noqa: E402
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart; marks and dashes differ, too.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -20,6 +28,7 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 HATCHES = ("", "//", "..", "xx")
 
+plt = matplotlib.pyplot
 plt.rcParams.update({
     "figure.figsize": (7.2, 4.3), "figure.dpi": 100, "savefig.dpi": 150, "figure.constrained_layout.use": True,
     "font.size": 10.5, "legend.fontsize": 9, "legend.frameon": False, "lines.linewidth": 1.6,
@@ -30,27 +39,27 @@ plt.rcParams.update({
 })
 
 
-def colour(index):
+def colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
-def style(index):
+def style(index: int) -> dict[str, float | str]:
     """Arguments of plot() for the index-th of several series of points."""
     return {"color": colour(index), "marker": MARKS[index % len(MARKS)], "markersize": 5, "linewidth": 1.6}
 
 
-def line(index):
+def line(index: int) -> dict[str, str | tuple[int, tuple[float, ...]]]:
     """Arguments of plot() for the index-th of several lines without points."""
     return {"color": colour(index), "linestyle": DASHES[index % len(DASHES)]}
 
 
-def save_as(figure, path):
+def save_as(figure: Figure, path: str) -> None:
     """To one file, of the kind that its name ends in. The same figure gives the same bytes: no date is in it."""
     kind = str(path).rsplit(".", 1)[-1].lower()
     figure.savefig(path, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind))
 
 
-def drawn(figure):
+def drawn(figure: Figure) -> str:
     """The text of the figure's SVG, for a page. The figure is gone afterwards."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
@@ -58,11 +67,11 @@ def drawn(figure):
     return out.getvalue()
 
 
-def inline(text):
+def inline(text: str) -> str:
     return text[text.index("<svg"):]
 
 
-def save(figure, folder, name):
+def save(figure: Figure, folder: str, name: str) -> str:
     """Writes NAME.png and NAME.svg; returns the text of the SVG for a page."""
     os.makedirs(folder, exist_ok=True)
     figure.savefig(os.path.join(folder, name + ".png"))
@@ -78,7 +87,7 @@ TITLE_MAX = 68   # letters of a title in one line
 TITLE_SURE = 40  # so many fit always
 
 
-def legend(axes):
+def legend(axes: Any) -> None:
     """Below the axes and their labels, where it hides nothing; each label once."""
     handles, labels = axes.get_legend_handles_labels()
     once = dict(zip(labels, handles))
@@ -93,7 +102,7 @@ def legend(axes):
     axes.legend(once.values(), once.keys(), fontsize=9, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, ncols=columns)
 
 
-def set_title(axes, text):
+def set_title(axes: Any, text: str) -> None:
     """In lines that fit over the axes; long labels of groups make these narrower."""
     title = axes.set_title(textwrap.fill(text, TITLE_MAX))
     if len(text) <= TITLE_SURE:
@@ -105,7 +114,7 @@ def set_title(axes, text):
         title.set_text(textwrap.fill(text, int(longest * (edge - extent.x0) / extent.width) - 3))
 
 
-def intervals(halves):
+def intervals(halves: list[float | None] | tuple[float | None, ...]) -> list[float] | None:
     """Where there is no interval there is no bar, not one of length 0."""
     return None if all(h is None for h in halves) else [math.nan if h is None else h for h in halves]
 
@@ -114,16 +123,17 @@ POINTS_MAX = 16                # each has a tick of its own
 LETTER, APART = 0.0145, 0.012  # of the axis: a letter of a tick's label, and the least between two
 
 
-def ticks_at(values, log=False):
+def ticks_at(values: Any, log: bool = False) -> list[float] | None:
     """Ticks where the points are, but for those whose labels would meet; None where the points are too many for that, or most would go."""
     values = sorted(set(values))
     if not 0 < len(values) <= POINTS_MAX:
         return None
-    place = math.log10 if log else float
+    place: Any = math.log10 if log else float
     width = max(place(values[-1]) - place(values[0]), 1e-300)
 
-    def room(a, b):
-        return (place(b) - place(a)) / width >= LETTER * (len(f"{a:.10g}") + len(f"{b:.10g}")) / 2 + APART
+    def room(a: float, b: float) -> bool:
+        result: bool = (place(b) - place(a)) / width >= LETTER * (len(f"{a:.10g}") + len(f"{b:.10g}")) / 2 + APART
+        return result
 
     kept = [values[0]]
     for value in values[1:-1]:
@@ -133,13 +143,13 @@ def ticks_at(values, log=False):
     return kept if 2 * len(kept) > len(values) else None
 
 
-def spans_decades(values):
+def spans_decades(values: Any) -> bool:
     """Do positive values span more than two decades? Then equal distances on the axis are equal ratios."""
     values = list(values)
     return bool(values) and min(values) > 0 and max(values) > 100 * min(values) * (1 + 1e-9)
 
 
-def set_ticks(axes, values, log):
+def set_ticks(axes: Any, values: list[float], log: bool) -> None:
     """Labels where they fit, and a mark without a label at each other value; whole numbers have no ticks between them."""
     ticks = ticks_at(values, log)
     if ticks:
@@ -150,19 +160,20 @@ def set_ticks(axes, values, log):
         axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))  # there are no 2.5 sessions
 
 
-def set_floor(axes):
+def set_floor(axes: Any) -> None:
     """From 0, also where an interval is longer than its bar, to where the highest mark is whole."""
     _, high = axes.get_ylim()
     axes.set_ylim(0, max(high, 1.04 * axes.dataLim.ymax))
 
 
-def remark(figure, text):
+def remark(figure: Figure, text: str) -> None:
     """In a corner of the axes, for a reader who has the figure alone."""
     figure.axes[0].text(0.99, 0.02, text, transform=figure.axes[0].transAxes, ha="right", va="bottom", fontsize=8, color=GREY,
                         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8})
 
 
-def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, log=False, xlog=False):
+def lines(title: str, xlabel: str, ylabel: str, series: Sequence[tuple[str, Any, Any]], published: Sequence[Any] = (),
+          xticks: Any = None, floor: bool = True, log: bool = False, xlog: bool = False) -> Figure:
     """series: (label, [(x, y, half)], {"hollow": set of unfaithful x}); published: (label, index of the series, [(x, y)]); log, xlog: of the
     ordinate, of the abscissa."""
     figure, axes = plt.subplots()
@@ -199,7 +210,7 @@ LABEL_MAX = 24                   # letters of a group's label
 SLANTED, UPRIGHT = 0.06, 0.028  # of the axis: what a label at 30° and one at 90° needs to the next
 
 
-def shortened(labels):
+def shortened(labels: list[str]) -> list[str]:
     """Without the folders of paths, and no longer than LABEL_MAX, as long as they stay different."""
     short = [label.rsplit("/", 1)[-1] for label in labels]
     if len(set(short)) < len(set(labels)):
@@ -209,7 +220,7 @@ def shortened(labels):
     return cut if len(set(cut)) == len(set(labels)) else short
 
 
-def set_groups(axes, labels):
+def set_groups(axes: Any, labels: list[str]) -> None:
     """Labels of groups of bars: side by side if they fit, else slanted, else upright; beyond that the figure is wider."""
     labels, room = shortened(labels), 1 / max(1, len(labels))
     if max(map(len, labels), default=0) * LETTER + APART <= room:
@@ -223,7 +234,8 @@ def set_groups(axes, labels):
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def bars(title, ylabel, groups, series, published=(), xlabel="", weak=()):
+def bars(title: str, ylabel: str, groups: list[str], series: Sequence[tuple[str, Any, Any]], published: Sequence[Any] = (),
+         xlabel: str = "", weak: list[list[bool]] | tuple[Any, ...] = ()) -> Figure:
     """series: (label, [value or None], [half or None]) for each group; published: for each series values or None; weak: for
     each series whether each group was not faithful."""
     figure, axes = plt.subplots()
@@ -248,7 +260,8 @@ def bars(title, ylabel, groups, series, published=(), xlabel="", weak=()):
     return figure
 
 
-def stacked(title, ylabel, groups, parts, published=(), halves=(), weak=()):
+def stacked(title: str, ylabel: str, groups: list[str], parts: list[tuple[str, list[float]]], published: Sequence[int | None] | tuple[Any, ...] = (),
+            halves: list[float | None] | tuple[Any, ...] = (), weak: list[bool] | tuple[Any, ...] = ()) -> Figure:
     """parts: (label, [value for each group]), from below; published: total of each group or None; halves: of the totals'
     intervals, or None; weak: for each group whether it was not faithful."""
     figure, axes = plt.subplots()

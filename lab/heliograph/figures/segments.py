@@ -5,8 +5,14 @@ The logs have a row where a segment leaves and one where it comes; which belong 
 (type, offset, length, serial numbers), by the drop log and by time. What can go wrong: one end's log is not there, then
 an arrival is not known; clocks that differ, then arrivals may lie before departures.
 """
+
+from __future__ import annotations
+
 import csv
 import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 KINDS = ("data", "data again", "checkpoint", "checkpoint again", "report", "acknowledgement", "cancel", "orange answer")
 CAME, DROPPED, MISSED, UNKNOWN = range(4)
@@ -15,16 +21,16 @@ FROM_RECEIVER = (8, 13, 14)
 CHECKPOINTS = (1, 2, 3)
 
 
-def count(text):
+def count(text: str) -> int | None:
     return int(text) if text else None
 
 
-def identity(row, length):
+def identity(row: dict[str, str], length: str) -> Any:
     kind = int(row["type"])
     return (kind, *(count(row[k]) for k in ("offset", length, "cp_serial", "rpt_serial")))
 
 
-def read_rows(path):
+def read_rows(path: Path | str) -> Iterator[dict[str, str]]:
     """The rows of a log by column name. Several versions may have written to it: each named its columns before its own rows."""
     names = []
     with open(path, newline="", encoding="utf-8") as f:
@@ -36,12 +42,15 @@ def read_rows(path):
 
 
 class Session:
-    def __init__(self, name):
+    def __init__(self, name: tuple[str, str]) -> None:
         self.name = name
-        self.sent, self.came, self.dropped = {}, {}, {}  # by what the segment is: rows in order of time
-        self.events, self.nodes = [], set()
+        self.sent: dict[Any, Any] = {}
+        self.came: dict[Any, Any] = {}
+        self.dropped: dict[str, Any] = {}  # by what the segment is: rows in order of time
+        self.events: list[Any] = []
+        self.nodes: set[Any] = set()
 
-    def add(self, row):
+    def add(self, row: dict[str, str]) -> None:
         self.nodes.add(row["node"])
         at_sender = row["node"] == row["originator"]
         if row["dir"] in ("tx", "rx"):
@@ -52,14 +61,14 @@ class Session:
         words = {"open": "opens", "close": "closes: " + row["cause"], "timer": row["cause"] + " timer runs out"}
         self.events.append((int(row["t_ns"]), 0 if at_sender else 1, words.get(row["dir"], row["dir"])))
 
-    def add_drop(self, row):
+    def add_drop(self, row: dict[str, str]) -> None:
         if row["reason"] not in ("late", "duplicate"):
             self.dropped.setdefault(identity(row, "data_length"), []).append(row)
 
 
-def least_delays(sessions):
+def least_delays(sessions: Any) -> Any:
     """From each end, the least time that a segment took of which one was sent and one came."""
-    delays = {}
+    delays: Any = {}
     for s in sessions:
         for what, sent in s.sent.items():
             came = s.came.get(what, ())
@@ -69,7 +78,7 @@ def least_delays(sessions):
     return delays
 
 
-def last_before(rows, free, time):
+def last_before(rows: list[dict[str, str]], free: list[bool], time: int) -> int | None:
     """The last of the rows that are free and not later than `time`; None when there is none."""
     for i in range(len(rows) - 1, -1, -1):
         if free[i] and int(rows[i]["t_ns"]) <= time:
@@ -77,14 +86,16 @@ def last_before(rows, free, time):
     return None
 
 
-def match(sent, came, dropped, delay):
+def match(sent: list[dict[str, str]], came: list[dict[str, str]], dropped: list[dict[str, str]],
+          delay: int) -> Any:
     """[(row sent or None, row that came or None, drop or None)]"""
-    free, ends = [True] * len(sent), [(None, None)] * len(sent)
+    free = [True] * len(sent)
+    ends: list[Any] = [(None, None)] * len(sent)
     for drop in dropped:
         i = last_before(sent, free, int(drop["t_ns"]))
         if i is not None:
             free[i], ends[i] = False, (None, drop)
-    alone = []
+    alone: Any = []
     left = [i for i in range(len(sent)) if free[i]]
     for n, row in enumerate(came):
         i = left[n] if len(left) == len(came) else last_before(sent, free, int(row["t_ns"]) - delay)
@@ -95,7 +106,7 @@ def match(sent, came, dropped, delay):
     return [(s, *e) for s, e in zip(sent, ends)] + alone
 
 
-def kind_of(row, drop_or_came):
+def kind_of(row: Any, drop_or_came: Any) -> int:
     kind = int((row or drop_or_came)["type"])
     name, cause = (row or drop_or_came).get("name", ""), row["cause"] if row else "first"
     again = cause not in ("first", "")
@@ -108,9 +119,9 @@ def kind_of(row, drop_or_came):
     return {8: 4, 9: 5}.get(kind, 6)
 
 
-def segment(sent, came, drop, start, known):
+def segment(sent: Any, came: Any, drop: Any, start: int, known: bool) -> list[int | None]:
     """One row of the page's data; fields that are empty at its end are left out."""
-    row = sent or came
+    row: Any = sent or came
     fate = CAME if came else DROPPED if drop else MISSED if known else UNKNOWN
     fields = [kind_of(sent, came), int(int(row["type"]) in FROM_RECEIVER), int(sent["t_ns"]) - start if sent else None,
               int(came["t_ns"]) - start if came else None, fate]
@@ -122,11 +133,11 @@ def segment(sent, came, drop, start, known):
     return fields
 
 
-def last_time(s):
+def last_time(s: Session) -> int:
     return max((int(rows[-1]["t_ns"]) for table in (s.sent, s.came) for rows in table.values()), default=0)
 
 
-def horizon(s, unread, end):
+def horizon(s: Session, unread: bool, end: int) -> float:
     """What is sent shortly before it may come when the rows at hand are over: nothing says that it is lost."""
     if unread:
         return last_time(s)
@@ -134,7 +145,7 @@ def horizon(s, unread, end):
     return math.inf if closed == {0, 1} else end
 
 
-def describe(s, delays, nodes, until):
+def describe(s: Session, delays: dict[bool, int], nodes: set[str], until: float) -> dict[str, Any]:
     start = min(int(r[0]["t_ns"]) for r in (*s.sent.values(), *s.came.values()))
     segments = []
     for what in s.sent.keys() | s.came.keys():
@@ -150,21 +161,21 @@ def describe(s, delays, nodes, until):
             "events": [[t - start, side, word] for t, side, word in s.events[:EVENTS_MAX]]}
 
 
-def read(folder, order):
+def read(folder: Path, order: Any) -> tuple[list[dict[str, Any]], list[Any]]:
     """The sessions of FOLDER/segments.csv and drops.csv, as many as a page can hold, and the names of the others; `order`
     is a key for names."""
-    sessions = {}
+    sessions: Any = {}
     for row in read_rows(folder / "segments.csv"):
         name = (row["originator"], row["session"])
         sessions.setdefault(name, Session(name)).add(row)
     for row in read_rows(folder / "drops.csv"):
-        s = sessions.get((row["originator"], row["session"]))
+        s: Any = sessions.get((row["originator"], row["session"]))
         if s:
             s.add_drop(row)
     unread = {(r["originator"], r["session"]): int(r["rows"]) for r in read_rows(folder / "left-out.csv")}
     delays, out, others, total = least_delays(sessions.values()), [], [], 0
     end = max(map(last_time, sessions.values()), default=0)
-    for s in sorted(sessions.values(), key=lambda s: order(s.name)):
+    for s in sorted(sessions.values(), key=lambda s: (order(s.name),)):
         nodes = set().union(*(o.nodes for o in sessions.values() if o.name[0] == s.name[0]))
         if not s.sent and not s.came:
             continue

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of helio-analyze (docs/helio-analyze.md, "Tables"), read back: one folder is one analysis."""
+
+from __future__ import annotations
+
 import csv
 import json
 import math
 import sys
 from array import array
 from pathlib import Path
+from typing import Any
 
 PARTS = (("ideal_ms", "ideal"), ("retx_penalty_ms", "retransmission cycles"), ("cp_penalty_ms", "lost checkpoints"),
          ("delta_ms", "not explained"))
 
 
-def number(text):
+def number(text: str) -> float:
     """Of a table's field; NaN for an empty one."""
     return float(text) if text else math.nan
 
@@ -19,19 +23,20 @@ def number(text):
 class Flow:
     """Sessions of one sender, one receiver and one colour, as columns of the same length."""
 
-    def __init__(self, summary):
+    def __init__(self, summary: dict[str, Any]) -> None:
         self.summary = summary
         self.key = tuple(str(summary[k]) if summary[k] is not None else "" for k in ("originator", "peer", "colour"))
-        self.columns, self.cdf = {}, {}
+        self.columns: dict[str, Any] = {}
+        self.cdf: dict[str, Any] = {}
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"{self.key[0]} → {self.key[1] or '?'} {self.key[2]}"
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.columns.get("session", ()))
 
-    def done(self, *names):
+    def done(self, *names: str) -> list[list[float]]:
         """The columns of completed sessions in which none of them is empty."""
         outcome = self.columns.get("outcome", [])
         rows = [v for o, *v in zip(outcome, *(self.columns[n] for n in names)) if o == "done"] if outcome else []
@@ -43,7 +48,7 @@ TEXT = ("peer", "colour", "outcome", "cp_lost_basis", "originator", "session")
 UNUSED = ("role", "client_service", "cancel_reason")
 
 
-def read_sessions(path, flows):
+def read_sessions(path: Path, flows: list[Flow]) -> None:
     """A session of which nothing was seen has no colour: it goes where all others of its path are, as in the summary."""
     by_key = {f.key: f for f in flows}
     by_path = {f.key[:2]: f for f in reversed(flows)}
@@ -62,7 +67,7 @@ def read_sessions(path, flows):
                 flow.columns[name].append(read(row[i]))
 
 
-def read_cdf(path, flows):
+def read_cdf(path: Path, flows: dict[tuple[str, ...], Flow]) -> None:
     with open(path, newline="", encoding="utf-8") as f:
         for row in csv.DictReader(f):
             flow = flows.get((row["originator"], row["peer"], row["colour"]))
@@ -70,11 +75,11 @@ def read_cdf(path, flows):
                 flow.cdf.setdefault(row["quantity"], []).append((float(row["ms"]), float(row["share"])))
 
 
-def read_series(path):
+def read_series(path: Path) -> Any:
     """{(originator, peer): {column: values}}"""
-    paths = {}
+    paths: Any = {}
     with open(path, newline="", encoding="utf-8") as f:
-        rows = csv.DictReader(f)
+        rows: Any = csv.DictReader(f)
         for row in rows:
             columns = paths.setdefault((row["originator"], row["peer"]), {})
             for name in rows.fieldnames[2:]:
@@ -83,7 +88,7 @@ def read_series(path):
 
 
 class Analysis:
-    def __init__(self, folder):
+    def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
         with open(self.folder / "summary.json", encoding="utf-8") as f:
             self.summary = json.load(f)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what `helio-trace info --csv FOLDER` wrote. arguments: FOLDER OUT.png|svg|pdf"""
+
+from __future__ import annotations
+
 import csv
 import os
 import sys
+from typing import Any
 
 from matplotlib.ticker import FuncFormatter
 
@@ -10,20 +14,20 @@ from . import plot
 from .plot import plt
 
 
-def table(folder, name):
+def table(folder: str, name: str) -> list[dict[str, str]]:
     with open(os.path.join(folder, name), newline="") as f:
         return list(csv.DictReader(f))
 
 
-def plain(value, _):
+def plain(value: Any, _: int) -> str:
     return f"{value:g}"
 
 
-def short(name):
+def short(name: str) -> str:
     return os.path.basename(name) or name
 
 
-def draw_share(axes, rows, names):
+def draw_share(axes: Any, rows: list[dict[str, str]], names: list[str]) -> None:
     for i, name in enumerate(names):
         mine = [r for r in rows if r["trace"] == name]
         edges = [float(r["from_s"]) for r in mine] + [float(mine[-1]["to_s"])]
@@ -33,7 +37,7 @@ def draw_share(axes, rows, names):
     axes.set(title="Bad time along the trace", xlabel="time (s)", ylabel="bad share (%)", xlim=(0, end), ylim=(0, None))
 
 
-def draw_lengths(axes, rows, statistics, names, state):
+def draw_lengths(axes: Any, rows: list[dict[str, str]], statistics: list[dict[str, str]], names: list[str], state: str) -> None:
     for i, name in enumerate(names):
         points = [(float(r["duration_ms"]), float(r["share"])) for r in rows if r["trace"] == name and r["state"] == state]
         if not points:
@@ -52,7 +56,7 @@ def draw_lengths(axes, rows, statistics, names, state):
     axes.set_yticks([0, 0.25, 0.5, 0.75, 0.9, 1])
 
 
-def draw_correlation(axes, rows, names):
+def draw_correlation(axes: Any, rows: list[dict[str, str]], names: list[str]) -> None:
     for i, name in enumerate(names):
         mine = [(float(r["lag_ms"]), float(r["correlation"])) for r in rows if r["trace"] == name]
         axes.plot(*zip(*mine), **plot.line(i))
@@ -64,13 +68,13 @@ def draw_correlation(axes, rows, names):
     axes.set_ylim(top=1.02)
 
 
-def label(name, statistics):
+def label(name: str, statistics: list[dict[str, str]]) -> str:
     bad, good = ([r for r in statistics if r["trace"] == name and r["state"] == s][0] for s in ("bad", "good"))
     return (f"{short(name)}: {100 * float(bad['share']):.3g} % bad, mean run {float(bad['mean_ms']):.3g} ms bad, "
             f"{float(good['mean_ms']):.3g} ms good")
 
 
-def draw(folder, out):
+def draw(folder: str, out: str) -> None:
     statistics = table(folder, "statistics.csv")
     names = list(dict.fromkeys(r["trace"] for r in statistics))
     figure, axes = plt.subplots(2, 2, figsize=(10, 7))
@@ -87,7 +91,7 @@ def draw(folder, out):
     plot.save_as(figure, out)
 
 
-def main():
+def main() -> Any:
     try:
         draw(*sys.argv[1:])
     except OSError as e:

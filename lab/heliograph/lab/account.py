@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """One account of a channel whose emulator began anew in mid-run: counters go on, and what is no count is told as it can be."""
 
+from __future__ import annotations
+
+from typing import Any
+
 LAST = ("queued", "rate_bps", "delay_ns", "tolerance")  # as they are at the end
 MOST = ("p50", "p99", "max")                            # of times: each part's is at most so much
 WEIGHTED = {"good_share": "duration_s", "good_share_active": "active_s"}
 
 
-def joined(accounts):
+def joined(accounts: list[Any]) -> Any:
     """Of one and the same link, in order of time; {} for none."""
     accounts = [one for one in accounts if one]
     if len(accounts) < 2:
@@ -24,7 +28,7 @@ def joined(accounts):
     return {**whole, "parts": len(accounts)}
 
 
-def sums(parts, key=None):
+def sums(parts: list[Any], key: str | None = None) -> Any:
     """Maps key by key, lists one behind the other, numbers added up; of all else, and of what is no count, the last one."""
     known = [one for one in parts if one is not None]
     if not known:

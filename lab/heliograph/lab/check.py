@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a lab right, as the mode has it that it would run in? Nothing is started."""
+
+from __future__ import annotations
+
 import os
 import shlex
 import tempfile
 import time
+from typing import TYPE_CHECKING, Any
 
 from . import derive as lab_derive, live, sim, stack_files
+
+if TYPE_CHECKING:
+    from .file import Lab
 
 
 OUT = "OUT"  # in what is shown: the folder of the run
 
 
-def derive(lab, mode, folder):
+def derive(lab: Lab, mode: str, folder: str) -> tuple[Any, ...]:
     """As that mode has it, with any ports; what is derived, and what its events are checked by."""
     if mode == "sim":
         return sim.derive(lab, folder, folder), None, None
-    addresses = lab_derive.SpaceAddresses(lab) if mode == "netns" else lab_derive.Addresses(lab, 20000)
+    addresses: Any = lab_derive.SpaceAddresses(lab) if mode == "netns" else lab_derive.Addresses(lab, 20000)
     begin = live.utc(int(time.time()) + 60)
     return lab_derive.derive(lab, folder, folder, addresses, begin), addresses, begin
 
 
-def check(lab, mode):
+def check(lab: Lab, mode: str) -> list[Any]:
     """Lets each program read what it would get; PlacesError. What is not installed, as (whose place it has, text)."""
     with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
         derived, addresses, begin = derive(lab, mode, folder)
@@ -33,7 +40,7 @@ def check(lab, mode):
         return list(stack_files.missing(derived))
 
 
-def shown(lab, mode, name):
+def shown(lab: Lab, mode: str, name: str) -> Any:
     """The text of the derived files, each under its name; of one node with its command, or (name None) all."""
     with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
         derived, _, _ = derive(lab, mode, folder)
@@ -54,5 +61,5 @@ def shown(lab, mode, name):
         return "\n".join(out).replace(folder, OUT)
 
 
-def in_folder(stack):
+def in_folder(stack: Any) -> Any:
     return [os.path.join(stack.node.folder, name) for name in sorted(os.listdir(stack.node.folder))]

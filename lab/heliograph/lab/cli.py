@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab: from one file a testbed of processes, of network namespaces, or in virtual time."""
+
+from __future__ import annotations
+
 import argparse
 import datetime
 import json
@@ -9,13 +12,26 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 from .. import advice, places, programs, units
 from ..arguments import Parser
 from ..processes import Failed, Mistaken
 from . import (
-    check as lab_check, derive, file as lab_file, graph as lab_graph, hints, live, page as lab_page,
-    prompt as lab_prompt, result as lab_result, sim, stack_run, state as lab_state, station as lab_station,
+    check as lab_check,
+    derive,
+    file as lab_file,
+    graph as lab_graph,
+    hints,
+    live,
+    page as lab_page,
+    prompt as lab_prompt,
+    result as lab_result,
+    sim,
+    stack_run,
+    state as lab_state,
+    station as lab_station,
 )
 
 EPILOG = """commands:
@@ -51,7 +67,7 @@ exit codes: 0 done, 1 failed or bundles are missing, 2 wrong usage or lab file""
 COMMANDS = ("up", "check", "files", "graph", "status", "page", "exec", "logs", "link", "prompt", "down")
 
 
-def arguments():
+def arguments() -> Parser:
     p = Parser(prog="helio-lab", epilog=EPILOG, usage="helio-lab FILE COMMAND [OPTION...]", description="A network of nodes from one file.")
     p.add_argument("file", metavar="FILE", help="the lab file")
     p.add_argument("command", metavar="COMMAND", choices=COMMANDS)
@@ -59,7 +75,7 @@ def arguments():
     return p
 
 
-def options(command, words):
+def options(command: Any, words: list[str]) -> argparse.Namespace:
     p = Parser(prog=f"helio-lab FILE {command}")
     if command in ("up", "check", "files", "graph"):
         p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key of the file, such as link.rate=1Mbit/s")
@@ -94,7 +110,7 @@ def options(command, words):
     return p.parse_args(words)
 
 
-def changes(words):
+def changes(words: list[str]) -> Iterator[tuple[str, str]]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
@@ -102,7 +118,7 @@ def changes(words):
         yield key, value
 
 
-def out_folder(file, mode):
+def out_folder(file: str, mode: str) -> Any:
     stem = os.path.splitext(os.path.basename(file))[0]
     return os.path.abspath(os.path.join("out", f"{stem}-{mode}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
 
@@ -110,14 +126,14 @@ def out_folder(file, mode):
 # ---- up ----
 
 
-def session_of(mode, lab, out, state):
+def session_of(mode: str, lab: lab_file.Lab, out: str, state: lab_state.State) -> live.Session:
     if mode == "netns":
         from .netns import Session
         return Session(lab, out, state)
     return live.Session(lab, out, state)
 
 
-def dry_run(lab, out, mode):
+def dry_run(lab: lab_file.Lab, out: str, mode: str) -> int:
     """Configurations, and a line for each program, headed by the machine that it is for."""
     os.makedirs(out, exist_ok=True)
     if mode == "sim":
@@ -127,7 +143,8 @@ def dry_run(lab, out, mode):
         return 0
     if mode == "netns":
         from .netns import print_plan
-        return print_plan(lab, out)
+        result: int = print_plan(lab, out)
+        return result
     derived = derive.derive(lab, out, out, derive.Addresses(lab, 20000), live.utc(int(time.time()) + 60))
     derive.write(derived)
     derive.check(derived)
@@ -136,8 +153,8 @@ def dry_run(lab, out, mode):
     return 0
 
 
-def commands(lab, derived):
-    def machine(node):
+def commands(lab: lab_file.Lab, derived: derive.Derived) -> Iterator[tuple[places.Word, list[str]]]:
+    def machine(node: str) -> Any:
         return lab.nodes[node].address or "127.0.0.1"
 
     if derived.emulator:
@@ -146,7 +163,7 @@ def commands(lab, derived):
         yield machine(lab.links[derived.owners[link]].ends[0]), ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"],
                                                  "--scenario", derived.channels[link]]
     for link, path in derived.stations.items():
-        station = lab.links[link].station.address or "127.0.0.1"
+        station: Any = lab.links[link].station.address or "127.0.0.1"
         if link in derived.wans:
             yield station, lab_station.relay_command(derived.wans[link])
         yield station, ["helio-sle", "provider", path]
@@ -158,7 +175,7 @@ def commands(lab, derived):
         yield machine(command.node), command.words
 
 
-def start_background(argv):
+def start_background(argv: list[str]) -> Any:
     """The same command in a process of its own, until it says that it is up, or why not."""
     reading, writing = os.pipe()
     words = [word for word in argv if word != "--background"]
@@ -177,7 +194,7 @@ def start_background(argv):
         return code or 1
 
 
-def say_up(a, session):
+def say_up(a: argparse.Namespace, session: live.Session) -> None:
     nodes, links = units.counted(session.lab.nodes, "node"), units.counted(session.lab.links, "link")
     text = f"helio-lab: {session.lab.title}: {nodes} and {links} are up; "
     if a.ready is not None:
@@ -192,7 +209,7 @@ def say_up(a, session):
         print(text + "Ctrl-C ends them", file=sys.stderr, flush=True)
 
 
-def up(a, argv):
+def up(a: argparse.Namespace, argv: list[str]) -> int:
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     out = os.path.abspath(a.out) if a.out else out_folder(a.file, a.mode)
     if a.dry_run:
@@ -200,7 +217,8 @@ def up(a, argv):
     if a.background:
         if a.mode == "sim":
             raise places.PlacesError("--background: a lab in virtual time ends by itself")
-        return start_background([*argv, "--out", out])
+        found: int = start_background([*argv, "--out", out])
+        return found
     if a.mode == "sim":
         result = sim.run(lab, out)
     else:
@@ -214,7 +232,7 @@ def up(a, argv):
     return 1 if result["failed"] else 0
 
 
-def check(a):
+def check(a: argparse.Namespace) -> int:
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     gone = lab_check.check(lab, a.mode)
     print(f"{a.file}: {units.counted(lab.nodes, 'node')}, {units.counted(lab.links, 'link')}, {units.counted(lab.traffic, 'kind')} of traffic")
@@ -225,7 +243,7 @@ def check(a):
     return 0
 
 
-def files(a):
+def files(a: argparse.Namespace) -> Any:
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     if a.name is not None and a.name not in lab.nodes:
         raise Mistaken(f"files: there is no node \"{a.name}\"; {advice.meant(a.name, lab.nodes)}")
@@ -233,7 +251,7 @@ def files(a):
     return 0
 
 
-def graph(a):
+def graph(a: argparse.Namespace) -> Any:
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     sys.stdout.write(lab_graph.svg(lab) if a.svg else lab_graph.dot(lab))
     return 0
@@ -242,13 +260,13 @@ def graph(a):
 # ---- while it is up ----
 
 
-def need_file(a):
+def need_file(a: argparse.Namespace) -> None:
     """A lab that is not up may have been called by a wrong name."""
     if not os.path.exists(a.file):
         raise places.PlacesError(f"{a.file}: there is no such file")
 
 
-def running(a):
+def running(a: argparse.Namespace) -> Any:
     state = lab_state.State(a.file)
     known = state.load()
     if known is None:
@@ -261,7 +279,7 @@ def running(a):
     return state, known
 
 
-def show_status(shown):
+def show_status(shown: Any) -> None:
     since = f"up for {shown['seconds']:.0f} s" if shown["seconds"] >= 0 else f"begins in {-shown['seconds']:.0f} s"
     print(f"{shown['title']}: {since}, mode {shown['mode']}, logs in {shown['out']}")
     print(f"{'NODE':<10} {'LINK':<12} {'STATE':<6} {'HELD':>6} {'WAITING':>12} {'SENT':>8} {'RECEIVED':>9} {'FAILED':>7}")
@@ -282,7 +300,7 @@ def show_status(shown):
         print(f"{name}: {what}")
 
 
-def status(a):
+def status(a: argparse.Namespace) -> Any:
     state, known = running(a)
     while True:
         if state.load() is None:
@@ -307,7 +325,7 @@ def status(a):
         time.sleep(1)
 
 
-def page(a):
+def page(a: argparse.Namespace) -> Any:
     if a.out is None:
         running(a)
     return lab_page.show(a.file, a.out, a.listen, a.host, a.token_file, a.no_token)
@@ -316,7 +334,7 @@ def page(a):
 SERVICES = {"helio-ping": "echo", "aap2-ping": "echo", "helio-perf": "perf", "helio-send": "file"}  # what a node's name stands for
 
 
-def at_names(known, words):
+def at_names(known: Any, words: list[str]) -> Any:
     """A node's name in place of an endpoint: a word by itself, or what follows -d."""
     found = known.get("endpoints", {}).get(SERVICES.get(os.path.basename(words[0])), {})
     program, out, named = os.path.basename(words[0]), [words[0]], False
@@ -330,7 +348,7 @@ def at_names(known, words):
 SOCKETED = ("helio-perf", "helio-ping", "helio-send", "helio-recv", "aap2-send", "aap2-receive", "aap2-ping", "aap2-config")
 
 
-def at_node(known, node, words):
+def at_node(known: Any, node: Any, words: list[str]) -> Any:
     """The command with what stands for the node's sockets, and with the option that helio programs need."""
     place, stack = known["sockets"][node], known.get("stacks", {}).get(node)
     for mark, text in (("{socket}", place), ("{control}", place + ".ctl"), ("{node}", node), *([("{folder}", stack["folder"])] if stack else [])):
@@ -349,7 +367,7 @@ def at_node(known, node, words):
     return [own if "/" not in words[0] and os.access(own, os.X_OK) else words[0], *words[1:]]
 
 
-def command_at(known, words):
+def command_at(known: Any, words: list[str]) -> Any:
     words = words[1:] if words[:1] == ["--"] else words
     if len(words) < 2 or words[0] not in known["sockets"]:
         raise Mistaken(f"exec: a node ({', '.join(known['sockets'])}) and a command are wanted")
@@ -360,13 +378,13 @@ def command_at(known, words):
     return command
 
 
-def environment(known, words):
+def environment(known: Any, words: list[str]) -> Any:
     """What programs of the node's stack find in it."""
     words = words[1:] if words[:1] == ["--"] else words
     return known.get("stacks", {}).get(words[0], {}).get("env", {})
 
 
-def execute(a):
+def execute(a: argparse.Namespace) -> NoReturn:
     _, known = running(a)
     command = command_at(known, a.words)
     os.environ.update(environment(known, a.words))
@@ -376,12 +394,12 @@ def execute(a):
         raise Failed(f"{command[0]}: {e.strerror}") from None
 
 
-def number_of(path):
+def number_of(path: str) -> Any:
     """Of the node whose socket that is."""
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def logs(a):
+def logs(a: argparse.Namespace) -> Any:
     _, known = running(a)
     if a.name is None:
         said = {number_of(path): f" ({name})" for name, path in known["sockets"].items() if name != number_of(path)}
@@ -399,7 +417,7 @@ def logs(a):
     raise Mistaken(f"there is no log of {a.name}; helio-lab {a.file} logs lists them")
 
 
-def link(a):
+def link(a: argparse.Namespace) -> Any:
     state, _ = running(a)
     if (a.do == "set") != bool(a.keys):
         raise places.PlacesError("link: write A-B down, A-B up, or A-B set KEY=VALUE…")
@@ -410,7 +428,7 @@ def link(a):
     return 0
 
 
-def down(a):
+def down(a: argparse.Namespace) -> int:
     state = lab_state.State(a.file)
     if state.load() is None:
         if not os.path.exists(state.folder):
@@ -427,10 +445,10 @@ def down(a):
     return 0
 
 
-def prompt(a):
+def prompt(a: argparse.Namespace) -> Any:
     _, known = running(a)
 
-    def do(command, words):
+    def do(command: Any, words: list[str]) -> Any:
         o = options(command, words)
         o.file = a.file
         return WHILE_UP[command](o)
@@ -440,20 +458,22 @@ def prompt(a):
 WHILE_UP = {"status": status, "logs": logs, "link": link, "down": down}
 
 
-def work(a, argv):
+def work(a: Any, argv: Any) -> int:
     if a.command == "exec":
-        return execute(a)
+        execute(a)
     o = options(a.command, a.words)
     o.file = a.file
     if a.command == "up":
         return up(o, argv)
-    return {**WHILE_UP, "check": check, "files": files, "graph": graph, "page": page, "prompt": prompt}[a.command](o)
+    result: int = {**WHILE_UP, "check": check, "files": files, "graph": graph, "page": page, "prompt": prompt}[a.command](o)
+    return result
 
 
-def guarded(file, work):
+def guarded(file: str, work: Callable[..., Any]) -> int:
     """What it returns, or the exit code after its mistake was told."""
     try:
-        return work()
+        result: int = work()
+        return result
     except places.PlacesError as e:
         print("\n".join(f"helio-lab: {line}" for line in str(e).splitlines()), file=sys.stderr)
         return 2
@@ -465,7 +485,7 @@ def guarded(file, work):
         return 1
 
 
-def file_first(argv):
+def file_first(argv: list[str]) -> str | None:
     """What was meant by COMMAND FILE; None: FILE is first. A lab file may have a command's name."""
     if not argv or argv[0] not in COMMANDS or argv[1:2] and argv[1] in COMMANDS or os.path.exists(argv[0]):
         return None
@@ -474,11 +494,12 @@ def file_first(argv):
     return f"FILE comes first: helio-lab {shlex.quote(file) if file else 'FILE'} {shlex.join([argv[0], *rest])}"
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     if argv[:1] == ["passes"]:
         from . import passes
-        return passes.main(argv[1:])
+        result: int = passes.main(argv[1:])
+        return result
     if argv[:1] == ["--version"]:
         print("helio-lab " + programs.version(programs.find("helio-sim")).split()[-1])
         return 0

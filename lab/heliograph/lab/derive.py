@@ -15,6 +15,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+from typing import Any
 
 from .. import advice, places, ports, programs, units
 from ..places import Map, merge, put
@@ -36,7 +37,7 @@ class Command:
     """A program of the lab: what its log is called, where it runs, its words; when, counted from the lab's beginning."""
     name: str
     node: str        # None: the channel between nodes
-    words: list
+    words: list[Any]
     start: float = 0.0
     flow: file.Flow | None = None
 
@@ -45,30 +46,30 @@ class Command:
 class Derived:
     lab: file.Lab
     folder: str
-    configs: dict    # path -> (Writer, the program's words that check it)
-    nodes: dict      # name -> path of the configuration
-    sockets: dict    # name -> path
-    channels: dict   # link, or the piece of one with a station -> path of the scenario
-    relays: dict     # link -> its addresses: listen, to, back
-    servers: list    # of Command
-    clients: list
-    stations: dict = dataclasses.field(default_factory=dict)  # link -> path of the provider's configuration
-    wans: dict = dataclasses.field(default_factory=dict)      # link -> options of the relay of streams, or the scenario's path
-    owners: dict = dataclasses.field(default_factory=dict)    # channel -> link
+    configs: dict[str, Any]    # path -> (Writer, the program's words that check it)
+    nodes: dict[str, Any]      # name -> path of the configuration
+    sockets: dict[str, Any]    # name -> path
+    channels: dict[str, Any]   # link, or the piece of one with a station -> path of the scenario
+    relays: dict[str, Any]     # link -> its addresses: listen, to, back
+    servers: list[Any]    # of Command
+    clients: list[Any]
+    stations: dict[str, Any] = dataclasses.field(default_factory=dict)  # link -> path of the provider's configuration
+    wans: dict[str, Any] = dataclasses.field(default_factory=dict)      # link -> options of the relay of streams, or the scenario's path
+    owners: dict[str, Any] = dataclasses.field(default_factory=dict)    # channel -> link
     plan: str | None = None
-    gaps: dict = dataclasses.field(default_factory=dict)      # link that is handed over -> the key of its own drop log
+    gaps: dict[str, Any] = dataclasses.field(default_factory=dict)      # link that is handed over -> the key of its own drop log
     emulator: str | None = None  # path of the file of the one for all channels; None: each has its own
-    received: list = dataclasses.field(default_factory=list)  # folders for files
-    decode_as: list = dataclasses.field(default_factory=list)  # lines for Wireshark, where there are captures
-    stacks: dict = dataclasses.field(default_factory=dict)     # name of a node of another stack -> stack_files.Derived
+    received: list[Any] = dataclasses.field(default_factory=list)  # folders for files
+    decode_as: list[Any] = dataclasses.field(default_factory=list)  # lines for Wireshark, where there are captures
+    stacks: dict[str, Any] = dataclasses.field(default_factory=dict)     # name of a node of another stack -> stack_files.Derived
     contacts: str | None = None  # path of the contact plan that is written for them
 
     @property
-    def alone(self):
+    def alone(self) -> list[str]:
         """The channels that have an emulator of their own."""
         return [name for name in self.channels if not self.emulator or name not in self.relays and name not in self.lab.channels]
 
-    def log(self, node, what):
+    def log(self, node: str, what: str) -> str:
         return os.path.join(self.folder, f"node{self.lab.nodes[node].number}.{what}.csv")
 
 
@@ -86,7 +87,7 @@ class Addresses:
     frames_by_tcp = True  # where there is no relay
     named_streams = True  # an accepted connection comes from the peer's address
 
-    def __init__(self, lab, fixed=None):
+    def __init__(self, lab: file.Lab, fixed: int | None = None) -> None:
         self.lab = lab
         first = lab.ports or fixed
         if first:
@@ -102,18 +103,19 @@ class Addresses:
         for at in self.stations.values() if lab.one_emulator else ():
             at.uplink = f"{self.host(self.relay_node(None))}:{at.uplink.rpartition(':')[2]}"
 
-    def own_ports(self, node):
+    def own_ports(self, node: Any) -> Any:
         """Of a node of another stack, beside those of its links."""
         return self.own[node]
 
-    def relay_node(self, link):
+    def relay_node(self, link: Any) -> str:
         """At whose machine the relay is: the emulator of all links is at one."""
-        return (next(iter(self.lab.links.values())) if self.lab.one_emulator else link).ends[0]
+        result: str = (next(iter(self.lab.links.values())) if self.lab.one_emulator else link).ends[0]
+        return result
 
-    def host(self, node):
+    def host(self, node: str) -> str:
         return self.lab.nodes[node].address or "127.0.0.1"
 
-    def ends(self, link):
+    def ends(self, link: file.Link) -> tuple[tuple[tuple[str, str], tuple[str, str]], str | None]:
         """The (local, remote) of both ends; the relay's address, if there is one."""
         a, b, relay = self.of[link.name]
         if link.station is not None:
@@ -126,16 +128,16 @@ class Addresses:
         return ((a, relay), (b, relay)), relay
 
     @staticmethod
-    def bridged(_):
+    def bridged(_: file.Link) -> bool:
         """Is there a bridge in the middle, which sees whole frames?"""
         return False
 
-    def station(self, link):
+    def station(self, link: Any) -> Any:
         """What the station's provider is told: its port, its modem's, and where CLTUs go."""
         at, craft = self.stations[link.name], self.of[link.name][link.station.craft]
         return dataclasses.replace(at, uplink=at.uplink if link.channel is not None else craft)
 
-    def pieces(self, link):
+    def pieces(self, link: Any) -> list[tuple[str, Any, Any]]:
         """The relays of the link's channel: name, the ways of the channel that are its forward and return, its addresses."""
         (a, b), relay = self.ends(link)
         if link.station is None:
@@ -150,7 +152,7 @@ class SpaceAddresses:
     reach at one address."""
     frames_by_tcp = named_streams = True
 
-    def __init__(self, lab):
+    def __init__(self, lab: file.Lab) -> None:
         self.one_emulator = lab.one_emulator
         for link in lab.links.values():
             if link.station is not None:
@@ -158,29 +160,29 @@ class SpaceAddresses:
         self.index = {name: i for i, name in enumerate(lab.links)}
 
     @staticmethod
-    def own_ports(_):
+    def own_ports(_: Any) -> Any:
         return tuple(range(5001, 5001 + lab_stacks.PORTS))
 
-    def bridged(self, holder):
+    def bridged(self, holder: Any) -> Any:
         """The one emulator relays datagrams; streams keep their bridge."""
         return isinstance(holder, file.Link) and holder.channel is not None and (not self.one_emulator or holder.adapter in STREAMS)
 
-    def pieces(self, link):
+    def pieces(self, link: file.Link) -> Any:
         (a, b), relay = self.ends(link)
         return [(link.name, ("forward", "return"), {"listen": relay, "to": b[0], "back": a[0]} if relay else None)]
 
-    def network(self, link):
+    def network(self, link: file.Link) -> Any:
         i = self.index[link.name]
         return f"10.{80 + i // 250}.{i % 250}"
 
-    def ends(self, link):
+    def ends(self, link: file.Link) -> Any:
         a, b, relay = (f"{self.network(link)}.{i}:1113" for i in (1, 2, RELAY))
         if link.channel is None or self.bridged(link):
             return ((a, b), (b, a)), None
         return ((a, relay), (b, relay)), relay
 
 
-def endpoints(lab):
+def endpoints(lab: file.Lab) -> dict[str, dict[str, str]]:
     """What a node's name stands for where an endpoint is wanted."""
     return {what: {name: node.endpoint(service) for name, node in lab.nodes.items()}
             for what, service in (("echo", ECHO), ("perf", PERF_SERVICE), ("file", FILE_SERVICE))}
@@ -189,7 +191,7 @@ def endpoints(lab):
 # ---- configurations ----
 
 
-def leaves(tree):
+def leaves(tree: Map) -> Map:
     """The keys of a link with their whole names: recovery: {copies: 3} is recovery.copies: 3."""
     out = Map()
     for key, value in tree.items():
@@ -201,7 +203,7 @@ def leaves(tree):
     return out
 
 
-def in_group(tree, group, key, value):
+def in_group(tree: Map, group: str, key: Any, value: Any) -> None:
     """Gives a key of an adapter's group its value (docs/ltp-udp.md), unless it has one; `recovery: own` is {mode: own}."""
     given = tree.get(group, Map())
     inner = given if isinstance(given, Map) else Map([(put("mode", given.place), given)])
@@ -211,29 +213,29 @@ def in_group(tree, group, key, value):
 
 
 class Deriver:
-    def __init__(self, lab, folder, sockets, addresses, begin, capture_files=True):
+    def __init__(self, lab: file.Lab, folder: str, sockets: str, addresses: Any, begin: str, capture_files: bool = True) -> None:
         self.lab, self.folder, self.addresses, self.begin = lab, folder, addresses, begin
         self.sockets = sockets
         self.capture_files = capture_files  # False: the simulator writes the logs by itself
-        self.errors = []
+        self.errors: list[Any] = []
         self.out = Derived(lab, folder, {}, {}, {name: os.path.join(sockets, f"{node.number}.sock")
                                                  for name, node in lab.nodes.items()}, {}, {}, [], [])
 
-    def add_config(self, name, title, tree, check):
+    def add_config(self, name: str, title: str, tree: Map, check: tuple[str, ...]) -> str:
         writer = places.Writer(f"{title}, derived from {self.lab.path}", self.lab.path)
         writer.add(tree)
         path = os.path.join(self.folder, name)
         self.out.configs[path] = (writer, check)
         return path
 
-    def wrong(self, value, text):
+    def wrong(self, value: Any, text: str) -> None:
         self.errors.append(f"{places.where(value)}: {text}")
 
-    def tell(self):
+    def tell(self) -> None:
         if self.errors:
             raise places.PlacesError("\n".join(dict.fromkeys(self.errors)))
 
-    def link_end(self, link, i):
+    def link_end(self, link: file.Link, i: int) -> Map:
         """The link as its end number i has it in the node's file."""
         node, other = link.ends[i], self.lab.nodes[link.ends[1 - i]]
         pairs, relay = self.addresses.ends(link)
@@ -274,13 +276,13 @@ class Deriver:
             in_group(tree, "recovery", put("margin", link.place), put(margin, link.place))
         return tree
 
-    def plan_file(self):
+    def plan_file(self) -> str | None:
         plan = self.lab.plan
         if plan == "no" or (plan == "" and not lab_plan.has_contacts(self.lab)):
             return None
         return os.path.join(self.folder, "plan.yaml") if plan in ("", "yes") else places.beside(self.lab.base, plan)
 
-    def node_config(self, node):
+    def node_config(self, node: file.Node) -> Map:
         derived = {"node": f"ipn:{node.number}.0", "socket": self.out.sockets[node.name], "store": {"durability": "none"}}
         plan = self.plan_file()
         if plan:
@@ -301,7 +303,7 @@ class Deriver:
                 tree["routes"] = put(routes, node.place)
         return tree
 
-    def scenario(self, link, name, ways, channel=None):
+    def scenario(self, link: file.Link, name: str, ways: tuple[str, str], channel: Any = None) -> Map:
         """Of a relay or a bridge: ways are those of the link's channel that are its own forward and return (None: nothing happens)."""
         whole = link.channel if channel is None else channel
         tree = merge(whole)
@@ -321,7 +323,7 @@ class Deriver:
         tree.update({key: put(os.path.join(self.folder, f"link-{name}.{end}"), link.place) for what, key, end in files if what in self.lab.capture})
         return tree
 
-    def overhead_beyond(self, tree, link):
+    def overhead_beyond(self, tree: Map, link: file.Link) -> Any:
         """Bytes that the frames of mode netns do not have themselves."""
         given = tree.get("overhead", f"{HEADERS}B")
         try:
@@ -334,7 +336,7 @@ class Deriver:
                        "mode netns have")
         return max(0, overhead - HEADERS)
 
-    def set_seed(self, tree, link, name):
+    def set_seed(self, tree: Map, link: file.Link, name: str) -> None:
         """A channel draws by its seed and its direction's name: the pieces of a link would lose alike."""
         if name == f"{link.name}.down" or (name.endswith(".wan") and "seed" in tree):
             return
@@ -342,7 +344,7 @@ class Deriver:
         if given.isdigit():  # else the piece down tells of it
             tree[put("seed", link.place)] = put(str(file.seed_of(given, name)), link.place)
 
-    def start_of(self, start):
+    def start_of(self, start: str | None) -> str | None:
         """Times of a channel count from the lab's beginning, not from its emulator's."""
         try:
             after = units.duration(start)
@@ -351,7 +353,7 @@ class Deriver:
         begin = datetime.datetime.fromisoformat(self.begin.replace("Z", "+00:00")) + datetime.timedelta(seconds=after)
         return begin.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".") + "Z"
 
-    def all(self):
+    def all(self) -> Derived:
         plan = self.plan_file()
         self.stacks()
         for name, node in self.lab.nodes.items():
@@ -382,7 +384,7 @@ class Deriver:
             self.out.decode_as = wireshark.entries(self.lab, self.addresses)
         return self.out
 
-    def stacks(self):
+    def stacks(self) -> None:
         """Nodes of other stacks."""
         found = lab_stacks.others(self.lab)
         for link in self.lab.links.values() if found else ():
@@ -393,33 +395,33 @@ class Deriver:
         if any(one.plan.contacts for one in self.out.stacks.values()):
             self.out.contacts = self.add_config("contacts.yaml", "contacts for other stacks", stack_files.plan_of(self), ("helio-plan", "check"))
 
-    def gap_log(self, link):
-        """What is handed over has no scenario."""
+    def gap_log(self, link: file.Link) -> Any:
+        """What is handed over has no scenario: None."""
         if self.capture_files and "drops" in self.lab.capture:
             self.out.gaps[link.name] = {"drop_log": os.path.join(self.folder, f"link-{link.name}.drops.csv")}
         if "pcap" in self.lab.capture:
             self.out.gaps.setdefault(link.name, {}).update({f"pcap_{side}": os.path.join(self.folder, f"link-{link.name}.{side}.pcap") for side in ("before", "after")})
 
-    def own(self, name, link):
+    def own(self, name: str, link: file.Link) -> None:
         other = self.out.owners.setdefault(name, link.name)
         if other != link.name:
             self.wrong(link, f"links.{link.name}: its channel {name} has the same name as one of links.{other}; give a node another name")
 
     @staticmethod
-    def title(link, name):
+    def title(link: file.Link, name: str) -> str:
         if link.station is None:
             return f"the link {name}, forward is from {link.ends[0]} to {link.ends[1]}"
         return f"the channel {name}, forward is {'to' if name.endswith('.down') else 'from'} the ground station"
 
     @staticmethod
-    def station_socket(lab, link, sockets):
+    def station_socket(lab: file.Lab, link: Any, sockets: str) -> Any:
         return os.path.join(sockets, f"station-{list(lab.links).index(link) + 1}.sock")
 
-    def status_path(self, link):
+    def status_path(self, link: file.Link) -> Any:
         """The simulator tells by itself."""
         return self.station_socket(self.lab, link.name, self.sockets) if self.addresses.wan_relay else None
 
-    def station(self, link):
+    def station(self, link: Any) -> None:
         tree = lab_station.provider(link, self.addresses.station(link), self.status_path(link))
         self.out.stations[link.name] = self.add_config(f"station-{link.name}.yaml", f"the ground station of the link {link.name}", tree,
                                                        ("helio-sle", "provider", "--check"))
@@ -441,17 +443,17 @@ class Deriver:
 
     # ---- traffic ----
 
-    def traffic(self):
-        served = set()
+    def traffic(self) -> None:
+        served: set[Any] = set()
         for flow in self.lab.traffic:
             if flow.kind in ("perf", "file"):
                 self.serve(flow, served)
             self.out.clients.append(Command(flow.name, flow.source, self.client(flow), flow.start, flow))
 
-    def service(self, flow):
+    def service(self, flow: file.Flow) -> str:
         return flow.keys.get("service", PERF_SERVICE if flow.kind == "perf" else FILE_SERVICE)
 
-    def serve(self, flow, served):
+    def serve(self, flow: file.Flow, served: set[tuple[str, str]]) -> None:
         place = (flow.target, self.service(flow))
         if place in served:
             return
@@ -466,7 +468,7 @@ class Deriver:
             words += ["--output", self.out.received[-1]]
         self.out.servers.append(Command(name, flow.target, words, 0.0, flow))
 
-    def client(self, flow):
+    def client(self, flow: file.Flow) -> list[str]:
         own = ["--socket", self.out.sockets[flow.source]]
         if flow.kind == "run":
             return shlex.split(flow.keys["command"])
@@ -488,7 +490,7 @@ class Deriver:
                 words += [option, self.perf_value(flow, key, keys[key])]
         return [*words, "--json", os.path.join(self.folder, f"{flow.name}.json")]
 
-    def perf_value(self, flow, key, value):
+    def perf_value(self, flow: file.Flow, key: str, value: str) -> str:
         """helio-perf's own units are those of DTNperf."""
         if key != "rate" or value.endswith("b"):
             return str(value)
@@ -499,14 +501,14 @@ class Deriver:
             return "1"
 
 
-def derive(lab, folder, sockets, addresses, begin, capture_files=True):
+def derive(lab: file.Lab, folder: str, sockets: str, addresses: Addresses, begin: str, capture_files: bool = True) -> Derived:
     deriver = Deriver(lab, folder, sockets, addresses, begin, capture_files)
     out = deriver.all()
     deriver.tell()
     return out
 
 
-def write(derived):
+def write(derived: Derived) -> None:
     for path, (writer, _) in derived.configs.items():
         writer.write(path)
     stack_files.write(derived)
@@ -517,10 +519,10 @@ def write(derived):
             f.writelines([wireshark.HEAD, *derived.decode_as])
 
 
-def check(derived):
+def check(derived: Derived) -> None:
     """Lets each program read its file; PlacesError with all that they find, told of the lab file."""
     said = []
-    for path, (writer, (program, *words)) in derived.configs.items():
+    for path, (_, (program, *words)) in derived.configs.items():
         done = subprocess.run([programs.find(program), *words, path], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             for line in done.stderr.strip().splitlines() or [f"{path}: {program} ended with code {done.returncode}"]:
@@ -529,20 +531,20 @@ def check(derived):
         raise places.PlacesError("\n".join(each_once(said)))
 
 
-def translate(derived, line):
+def translate(derived: Derived, line: str) -> str:
     """A program may find a mistake in the file of another, which it reads: of the plan, say."""
     for path, (writer, _) in derived.configs.items():
         line = writer.translate(line, path)
     return line
 
 
-def suggest_channel(line):
+def suggest_channel(line: str) -> str:
     """heliod knows the adapter's keys alone: a key of the channel may be nearer to what was written."""
-    match = re.search(r"links\[[^\]]*\]\.(\w+): unknown key; (?:did you mean (\w+)\?)?", line)
+    match: Any = re.search(r"links\[[^\]]*\]\.(\w+): unknown key; (?:did you mean (\w+)\?)?", line)
     if not match:
         return line
 
-    def likeness(word):
+    def likeness(word: Any) -> Any:
         return difflib.SequenceMatcher(None, match[1], word).ratio()
 
     near = advice.closest(match[1], (*file.WAY, *file.CHANNEL, *file.BOTH, *file.LINK))
@@ -551,12 +553,12 @@ def suggest_channel(line):
     return line if match[2] else f"{line}; and of the channel: {', '.join(file.WAY)}"
 
 
-def pieces(holder, addresses):
+def pieces(holder: Any, addresses: Any) -> Any:
     """Of a link's channel, or of one that is passed."""
     return addresses.pieces(holder) if isinstance(holder, file.Link) else [(holder.name, ("forward", "return"), None)]
 
 
-def check_events(lab, addresses, begin):
+def check_events(lab: file.Lab, addresses: Any, begin: str) -> None:
     """What events will set, before anything is started: of a channel, of the adapters at both ends."""
     for event in lab.events:
         if event.do != "set":
@@ -577,9 +579,9 @@ def check_events(lab, addresses, begin):
             check(derived)
 
 
-def each_once(said):
+def each_once(said: list[str]) -> Any:
     """A mistake that several programs tell of the same place and key is one."""
-    found = {}
+    found: Any = {}
     for line in said:
         place, _, text = line.partition(" ")
         what, colon, why = text.partition(": ")

@@ -11,7 +11,8 @@ import dataclasses
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import advice, places, units
 from ..places import Items, Map, Word, merge, put, where
@@ -44,50 +45,52 @@ class Node:
     name: str
     number: int
     keys: Map       # of heliod
-    place: tuple
+    place: tuple[Any, ...] | None
     address: str    # of its machine, for a dry run
     stack: stacks.Stack | None = None  # None: heliod; then `keys` has no more than its name
 
-    def endpoint(self, service):
+    def endpoint(self, service: str) -> str:
         own = self.keys.get("node", f"ipn:{self.number}.0")
         if own.startswith("dtn:"):
             return f"{own.rstrip('/')}/{service}"
         return f"{own.rsplit('.', 1)[0]}.{service}"
 
     @property
-    def pattern(self):
+    def pattern(self) -> str:
         return self.endpoint("*")
 
 
 @dataclasses.dataclass
 class Link:
     name: str
-    ends: tuple     # the names of two nodes
+    ends: tuple[Any, ...]     # the names of two nodes
     keys: Map       # of the adapter at both ends
-    at: dict        # name of a node -> keys of its end alone
+    at: Any        # name of a node -> keys of its end alone
     channel: Map    # the scenario: forward, return and the rest; None: the ends talk to each other directly
-    place: tuple
+    place: tuple[Any, ...]
     station: lab_station.Station | None = None  # a ground station between the two
-    lines: dict = dataclasses.field(default_factory=dict)  # way -> keys of the transmitter that it shares
+    lines: Any = dataclasses.field(default_factory=dict)  # way -> keys of the transmitter that it shares
     handover: Items | None = None  # as it is written
-    overs: list = dataclasses.field(default_factory=list)  # of handover.Over
+    overs: list[Any] = dataclasses.field(default_factory=list)  # of handover.Over
 
     @property
-    def what(self):
+    def what(self) -> str:
         return f"links.{self.name}"
 
     @property
-    def adapter(self):
-        return self.keys["adapter"]
+    def adapter(self) -> Items | Word:
+        result: Items | Word = self.keys["adapter"]
+        return result
 
     @property
-    def passes(self):
+    def passes(self) -> list[Link]:
         """What has the keys of its channel: itself, or those that it is handed over to, from the first one on."""
         return [over.channel for over in self.overs if over.channel] or [self]
 
-    def other(self, node):
+    def other(self, node: str) -> str:
         """The name of the node at the far end."""
-        return self.ends[1 - self.ends.index(node)]
+        result: str = self.ends[1 - self.ends.index(node)]
+        return result
 
 
 @dataclasses.dataclass
@@ -96,12 +99,12 @@ class Flow:
     source: str
     target: str     # None: run
     keys: Map
-    place: tuple
+    place: tuple[Any, ...] | None
     name: str       # of its log and result
     what: str       # in the lab file: traffic.0
 
     @property
-    def start(self):
+    def start(self) -> float:
         return units.duration(self.keys.get("start", "0"))
 
 
@@ -110,9 +113,9 @@ class Event:
     at: float
     whom: str       # a link, or a channel of a hand-over
     do: str         # up, down or set
-    set: Map
-    place: tuple
-    ends: Sequence = ()  # mode sim: what each end of the link is told, of `set`
+    set: Any        # a map
+    place: tuple[Any, ...] | None
+    ends: Sequence[Any] = ()  # mode sim: what each end of the link is told, of `set`
     then: object = None  # mode sim: the lab from then on
 
 
@@ -122,34 +125,36 @@ class Lab:
     base: str       # relative paths count from here
     tree: Map
     title: str
-    nodes: dict
-    links: dict
-    traffic: list
-    events: list
+    nodes: dict[str, Any]
+    links: dict[str, Any]
+    traffic: list[Any]
+    events: list[Any]
     duration: float  # None: until the traffic is over
     seed: int
-    capture: list
+    capture: list[Any]
     plan: str        # yes, no or a file
     ports: int       # None: free ones
-    shared: dict     # name -> Transmitter
+    shared: dict[str, Any]     # name -> Transmitter
     one_emulator: bool
-    channels: dict   # name -> handover.Channel
-    redraw: object = None  # called with each lab that an event makes of this one, to give it other traces than its tree names
+    channels: dict[str, Any]   # name -> handover.Channel
+    redraw: Any = None  # called with each lab that an event makes of this one, to give it other traces than its tree names
 
-    def holder(self, name):
+    def holder(self, name: str) -> Link:
         """The link or the channel of that name."""
-        return self.channels.get(name) or self.links[name]
+        result: Link = self.channels.get(name) or self.links[name]
+        return result
 
 
 class Reader:
-    def __init__(self, tree, base):
-        self.tree, self.base, self.errors = tree, base, []
+    def __init__(self, tree: Map, base: str) -> None:
+        self.errors: list[Any] = []
+        self.tree, self.base = tree, base
         self.shared = lab_shared.members(tree)
 
-    def wrong(self, value, text):
+    def wrong(self, value: Any, text: str) -> None:
         self.errors.append(f"{where(value)}: {text}")
 
-    def map(self, value, what, allowed=None):
+    def map(self, value: Map, what: str, allowed: Any = None) -> Any:
         """A map, of allowed keys."""
         if isinstance(value, Word) and value == "":
             return put({}, value.place)
@@ -161,7 +166,7 @@ class Reader:
                 self.wrong(key, f"{what}.{key}: unknown key; {advice.meant(key, allowed)}")
         return value
 
-    def items(self, value, what):
+    def items(self, value: Items, what: str) -> Items:
         if isinstance(value, Word) and value == "":
             return Items()
         if not isinstance(value, Items):
@@ -169,26 +174,30 @@ class Reader:
             return Items()
         return value
 
-    def word(self, tree, key, what, default=None):
+    def word(self, tree: Map, key: str, what: str, default: Any = None) -> str | None:
         value = tree.get(key, default)
         if value is not None and not isinstance(value, str):
             self.wrong(tree.key(key), f"{what}{key}: one value is wanted")
-            return default
+            result: str | None = default
+            return result
         return value
 
-    def parsed(self, tree, key, what, parse, default=None):
+    def parsed(self, tree: Map, key: str, what: str, parse: Callable[..., Any], default: Any = None) -> float | str | None:
         value = self.word(tree, key, what)
         if value is None:
-            return default
+            found: float | str | None = default
+            return found
         try:
-            return parse(value)
+            result: float | str | None = parse(value)
+            return result
         except ValueError as e:
             self.wrong(value, f"{what}{key}: {e}")
-            return default
+            found = default
+            return found
 
     # ---- nodes ----
 
-    def shape(self):
+    def shape(self) -> tuple[list[Word], list[tuple[str, str]]]:
         """The names of the nodes, and the pairs that have links."""
         given = [name for name in SHAPES if name in self.tree]
         if not given:
@@ -200,9 +209,9 @@ class Reader:
         pairs = {"line": list(zip(names, names[1:])), "ring": list(zip(names, names[1:] + names[:1])),
                  "star": [(names[0], name) for name in names[1:]] if names else [],
                  "diamond": [(names[i], names[j]) for i, j in ((0, 1), (0, 2), (1, 3), (2, 3))] if len(names) == 4 else []}[kind]
-        return names, [tuple(map(str, pair)) for pair in pairs]
+        return names, [(str(one), str(other)) for one, other in pairs]
 
-    def names(self, kind, value):
+    def names(self, kind: str, value: Any) -> list[Word]:
         least = {"line": 2, "star": 2, "ring": 3, "diamond": 4}[kind]
         most = 4 if kind == "diamond" else NODES_MAX
         right = "4 nodes or their names" if kind == "diamond" else f"{least} to {most} nodes, or a list of their names"
@@ -219,12 +228,13 @@ class Reader:
             return []
         return names
 
-    def nodes(self, names):
+    def nodes(self, names: list[Word]) -> dict[str, Node]:
         given = self.map(self.tree.get("nodes", Map()), "nodes")
         common = self.map(self.tree.get("node", Map()), "node")
         known = {name: name for name in names}
         known.update({name: name for name in given if name not in known})
-        out, used = {}, set()
+        out: dict[str, Any] = {}
+        used: set[Any] = set()
         for name in known.values():
             if not re.fullmatch(r"[A-Za-z0-9_.]{1,40}", name):
                 self.wrong(name, f"nodes.{name}: a name has letters, digits, _ and . (at most 40)")
@@ -238,7 +248,7 @@ class Reader:
             self.wrong(self.tree, "there are no nodes; write such as line: 2, or name them below nodes:")
         return out
 
-    def number(self, name, keys, used):
+    def number(self, name: Word, keys: Map, used: set[int]) -> Any:
         match = re.fullmatch(r"ipn:(\d+)\.0", keys.get("node", "")) if isinstance(keys.get("node", ""), str) else None
         if "number" in keys:
             number = self.parsed(keys, "number", f"nodes.{name}.", count(1, 2**32 - 1), 1)
@@ -255,7 +265,7 @@ class Reader:
 
     # ---- links ----
 
-    def pair(self, word, nodes, what):
+    def pair(self, word: Any, nodes: dict[str, Node], what: str) -> Any:
         """A-B as two names of nodes; None, and said, when it is none."""
         ends = tuple(str(word).split("-"))
         if len(ends) != 2:
@@ -270,7 +280,7 @@ class Reader:
             return None
         return ends
 
-    def links(self, pairs, nodes):
+    def links(self, pairs: list[tuple[str, str]], nodes: dict[str, Node]) -> dict[str, Link]:
         given = self.map(self.tree.get("links", Map()), "links")
         common = self.map(self.tree.get("link", Map()), "link")
         ends, keys = {"-".join(pair): pair for pair in pairs}, {}
@@ -286,11 +296,11 @@ class Reader:
         return {name: self.link(name, pair, lab_handover.link_keys(self, name, common, keys.get(name), WAY, CHANNEL), places_[name], nodes)
                 for name, pair in ends.items()}
 
-    def link(self, name, ends, keys, place, nodes):
+    def link(self, name: str, ends: tuple[str, str], keys: Map, place: Any, nodes: dict[str, Node]) -> Link:
         what = f"links.{name}"
         channel_wanted = keys.pop("channel", "yes")
         handover = keys.pop("handover", None)
-        channel = self.channel_of(keys, what, place.place)
+        channel: Any = self.channel_of(keys, what, place.place)
         ways = {way: channel[way] for way in ("forward", "return")}
         for key in (*ways, "scenario"):
             keys.pop(key, None)
@@ -308,7 +318,7 @@ class Reader:
             channel = None
         return Link(name, ends, own, at, channel, place.place, station, handover=handover)
 
-    def channel_of(self, keys, what, place):
+    def channel_of(self, keys: Map, what: str, place: Any) -> Map:
         """The scenario that these keys make."""
         base = self.scenario(keys.get("scenario"))
         channel = merge(pick(base, CHANNEL + BOTH), pick(keys, CHANNEL + BOTH))
@@ -318,10 +328,10 @@ class Reader:
             self.normal_way(channel[way])
         return channel
 
-    def seed(self):
+    def seed(self) -> Any:
         return self.parsed(self.tree, "seed", "", count(0, 2**31 - 1), 1)
 
-    def scenario(self, path):
+    def scenario(self, path: Items | None) -> Map:
         if path is None:
             return Map()
         if not isinstance(path, Word):
@@ -337,7 +347,7 @@ class Reader:
             self.wrong(path, f"scenario: {e}")
             return Map()
 
-    def normal_way(self, way, base=None):
+    def normal_way(self, way: Map, base: str | None = None) -> None:
         """Short forms as the emulator's scenario has them; paths of traces that hold everywhere."""
         if "trace" in way:
             trace = way.pop("trace")
@@ -357,28 +367,28 @@ class Reader:
             power["file"] = put(os.path.abspath(places.beside(base or self.base, power["file"])), power["file"].place)
 
     @staticmethod
-    def trace_file(trace, base):
+    def trace_file(trace: Word, base: str) -> Any:
         path = places.beside(base, trace)
         named = os.path.isfile(path) or "/" in trace or not trace.startswith("iid:") and os.path.splitext(trace)[1] != ""  # others are names, such as A
         return put(os.path.abspath(path), trace.place) if named else trace
 
     # ---- traffic and events ----
 
-    def traffic(self, nodes):
+    def traffic(self, nodes: dict[str, Node]) -> list[Flow]:
         return [flow for i, value in enumerate(self.items(self.tree.get("traffic", Items()), "traffic"))
                 if (flow := self.flow(value, i, nodes))]
 
-    def flow(self, value, index, nodes):
+    def flow(self, value: Map, index: int, nodes: dict[str, Node]) -> Flow | None:
         what = f"traffic.{index}"  # as --set calls it
         value = self.map(value, what)
-        kind = next((kind for kind in TRAFFIC if kind in value), None)
+        kind: Any = next((kind for kind in TRAFFIC if kind in value), None)
         if kind is None:
             self.wrong(value, f"{what}: which traffic? right are perf: A-B, file: A-B, ping: A-B and run: NODE")
             return None
         self.map(value, what, (kind, *TRAFFIC[kind]))
         where_to = value[kind]
         if kind == "run":
-            ends = (str(where_to), None) if where_to in nodes else self.pair(put(f"{where_to}-", where_to.place), nodes, f"{what}.run")
+            ends: Any = (str(where_to), None) if where_to in nodes else self.pair(put(f"{where_to}-", where_to.place), nodes, f"{what}.run")
         else:
             ends = self.pair(where_to, nodes, f"{what}.{kind}")
         self.parsed(value, "start", f"{what}.", units.duration)
@@ -387,15 +397,15 @@ class Reader:
                 self.wrong(value[kind], f"{what}: {needed}: is missing")
         if kind == "file" and "path" in value and not os.path.isfile(places.beside(self.base, value["path"])):
             self.wrong(value["path"], f"{what}.path: there is no file {places.beside(self.base, value['path'])}")
-        keys = Map((key, word) for key, word in value.items() if key != kind)
-        return Flow(kind, *ends, keys, value.place, f"{kind}-{index + 1}", what) if ends else None
+        keys: Any = Map((key, word) for key, word in value.items() if key != kind)
+        return Flow(kind, ends[0], ends[1], keys, value.place, f"{kind}-{index + 1}", what) if ends else None
 
-    def events(self, links, channels):
+    def events(self, links: dict[str, Link], channels: dict[str, Any]) -> list[Event]:
         out = []
         for i, value in enumerate(self.items(self.tree.get("events", Items()), "events")):
             what = f"events.{i}"
             value = self.map(value, what, EVENT)
-            at = self.parsed(value, "at", f"{what}.", units.duration)
+            at: Any = self.parsed(value, "at", f"{what}.", units.duration)
             whom = value.get("channel", value.get("link"))
             if at is None:
                 self.wrong(value, f"{what}: at: is missing, such as at: 10s")
@@ -419,7 +429,7 @@ class Reader:
                 out.append(Event(at, str(whom), str(value.get("do", "set")), self.flat(keys), value.place))
         return sorted(out, key=lambda event: event.at)
 
-    def flat(self, keys):
+    def flat(self, keys: Map) -> Map:
         try:
             return flattened(keys)
         except places.PlacesError as e:
@@ -427,13 +437,13 @@ class Reader:
             return keys
 
     @staticmethod
-    def no_link(link, links):
+    def no_link(link: Any, links: dict[str, Link]) -> str:
         if not isinstance(link, Word) or not link:
             return f"is missing; there are {', '.join(links)}" if not link else "the name of one link is wanted, such as 1-2"
         turned = "-".join(link.split("-")[::-1])
         return f"\"{link}\" is no link; {advice.meant(turned if turned in links else link, links)}"
 
-    def captures(self):
+    def captures(self) -> list[str]:
         value = self.tree.get("capture")
         if value is None:
             return ["segments", "bundles", "drops"]
@@ -444,8 +454,8 @@ class Reader:
         return [str(word) for word in value]
 
 
-def count(low, high):
-    def parse(text):
+def count(low: int, high: int) -> Callable[..., Any]:
+    def parse(text: Word) -> int:
         if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
             raise ValueError(f"\"{text}\" is no whole number from {low} to {high}")
         return int(text)
@@ -453,19 +463,19 @@ def count(low, high):
     return parse
 
 
-def seed_of(seed, name):
+def seed_of(seed: int, name: str) -> int:
     """Of what is random by that name, below 2**56: labs with seeds beside each other share none."""
     return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:7], "big")
 
 
-def pick(tree, names):
+def pick(tree: Map, names: tuple[str, ...]) -> Map:
     out = Map((key, value) for key, value in tree.items() if key in names)
     out.place = tree.place
     return out
 
 
-def interpret(tree, path, base):
-    reader = Reader(tree, base)
+def interpret(tree: Any, path: str, base: str) -> Lab:
+    reader: Any = Reader(tree, base)
     reader.map(tree, "a lab file", TOP)
     names, pairs = reader.shape()
     nodes = reader.nodes(names)
@@ -483,15 +493,16 @@ def interpret(tree, path, base):
     return lab
 
 
-def flattened(keys, said=""):
+def flattened(keys: Map, said: str = "") -> Map:
     """What is set, each key of one way or one end by its whole name: forward: {rate: 1Mbit/s} is forward.rate: 1Mbit/s.
     said: how a person began to write it, in place of a file. PlacesError."""
     out = Map()
     out.place = getattr(keys, "place", None)
 
-    def add(key, value):
+    def add(key: Any, value: Word) -> None:
         words, _ = NESTED.get(key.split(".")[0], (1, None))
-        missing, inner = len(key.split(".")) < words, None
+        missing = len(key.split(".")) < words
+        inner: Any = None
         if missing:
             inner = places.yaml_value(value, (where(value) if getattr(value, "place", None) else f"{said}{key}={value}", 0))
         if not inner or not isinstance(inner, Map):
@@ -504,13 +515,13 @@ def flattened(keys, said=""):
     return out
 
 
-def is_of_network(link, words):
+def is_of_network(link: Link, words: list[str]) -> Any:
     """Is it a key of the wide area network that the link's station has? words: of the key, behind `station`."""
     return (link.station is not None and link.station.wan is not None and words[:1] == ["wan"] and words[1:-1] in ([], ["forward"], ["return"])
             and words[-1] in ("rate", "delay"))
 
 
-def refuse_key(lab, whom, key, said):
+def refuse_key(lab: Lab, whom: str, key: Any, said: str) -> None:
     """What is no key of a running link or channel, whatever its value; else there would be keys that are set without any effect."""
     head, *more = key.split(".")
     what, passed = f"{said}: {lab.holder(whom).what}.{key}", lab.holder(whom)
@@ -529,7 +540,7 @@ def refuse_key(lab, whom, key, said):
         raise places.PlacesError(f"{what}: {passed.what} has no channel, which cannot come while it runs")
 
 
-def changed(lab, whom, keys):
+def changed(lab: Lab, whom: str, keys: Any) -> Lab:
     """The lab with other keys (as `flattened` has them) of a link or a channel: of an event, or by `link LINK set`. PlacesError."""
     tree, kind = places.copy(lab.tree), "channels" if whom in lab.channels else "links"
     for key, value in keys.items():
@@ -543,7 +554,7 @@ def changed(lab, whom, keys):
     return then
 
 
-def load(path, changes=(), option=""):
+def load(path: str, changes: Sequence[tuple[str, str]] = (), option: str = "") -> Lab:
     """The lab of a file; changes: (key, value as YAML), as in ("links.1-2.rate", "1Mbit/s"), that a person wrote behind
     `option`. PlacesError."""
     tree = places.read(path)
@@ -554,6 +565,6 @@ def load(path, changes=(), option=""):
     return interpret(tree, path, os.path.dirname(os.path.abspath(path)))
 
 
-def of(tree, name, base="."):
+def of(tree: dict[str, Any], name: str, base: str = ".") -> Lab:
     """A lab that a program has made up, from plain Python values."""
     return interpret(put(tree, (name, 0)), name, base)

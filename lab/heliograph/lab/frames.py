@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """CCSDS frames at both ends of a link: can what leaves one end arrive at the other?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..places import Map, merge, put
 from . import station
+
+if TYPE_CHECKING:
+    from ..places import Word
+    from .file import Link
 
 TCP = ("connect", "listen")  # of frames: {port: …}
 
 
-def end_ports(link):
+def end_ports(link: Link) -> list[Word | None]:
     """Of each end the port of its frames, with the place of the key; None: it has none, or heliod tells what is wrong with them."""
     out = []
     for i, end in enumerate(link.ends):
@@ -16,12 +25,12 @@ def end_ports(link):
     return out
 
 
-def by_tcp(link):
+def by_tcp(link: Link) -> bool:
     """Do its frames go by a TCP connection?"""
     return link.adapter == "ltp-udp" and any(port in TCP for port in end_ports(link))
 
 
-def mistake(link, tcp_passes):
+def mistake(link: Link, tcp_passes: bool) -> Any:
     """(what has a place, text) of a link whose ends do not meet; None. tcp_passes: can they have a TCP connection? Recordings and SLE have no
     other end here, and the keys of a station's ends are derived."""
     ports = end_ports(link) if link.adapter == "ltp-udp" and link.station is None else []

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lab as a picture: DOT (of Graphviz) and SVG. Nodes with their endpoints, links with what their channels do, stations and channels that
 links are handed over to."""
+
+from __future__ import annotations
+
 import math
 import os
 import textwrap
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
+
+if TYPE_CHECKING:
+    from ..places import Word
+    from .file import Lab, Link, Node
 
 WAYS = ("forward", "return")
 ERASURES = ("trace", "iid")
@@ -13,12 +21,12 @@ STEP, RADIUS, LINE = 230, 40, 14  # of the SVG, in its units
 WIDE = 24                         # characters of a line at a link
 
 
-def name_of(trace):
+def name_of(trace: Word) -> str:
     """A trace's file without its folder."""
     return os.path.basename(str(trace.get("file", "") if isinstance(trace, dict) else trace))
 
 
-def way_text(way):
+def way_text(way: dict[str, Any]) -> str:
     """What one direction of a channel does, in few words."""
     words = [str(way[key]) for key in ("rate",) if key in way]
     if "delay" in way:
@@ -29,7 +37,7 @@ def way_text(way):
     return ", ".join(words)
 
 
-def channel_lines(channel):
+def channel_lines(channel: Any) -> Any:
     if channel is None:
         return ["no channel"]
     there, back = (way_text(channel.get(way, {})) for way in WAYS)
@@ -38,9 +46,9 @@ def channel_lines(channel):
     return [f"{mark} {text}" for mark, text in (("→", there), ("←", back)) if text]
 
 
-def link_lines(lab, link):
+def link_lines(lab: Lab, link: Link) -> Any:
     """What is written at a link."""
-    lines = [] if link.adapter == "ltp-udp" else [link.adapter]
+    lines: list[Any] = [] if link.adapter == "ltp-udp" else [link.adapter]
     if link.overs:
         lines += [f"from {over.at:g} s: {over.channel.name if over.channel else 'none'}" for over in link.overs]
     else:
@@ -50,16 +58,16 @@ def link_lines(lab, link):
     return lines + [f"{way}: shares {name}" for name, one in lab.shared.items() for holder, way in one.of if holder == link.name]
 
 
-def node_lines(node):
+def node_lines(node: Node) -> list[str]:
     eid = node.keys.get("node", f"ipn:{node.number}.0")
     return [node.name, str(eid), *([node.stack.kind] if node.stack is not None else [])]
 
 
-def quoted(lines):
+def quoted(lines: Any) -> Any:
     return '"' + "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'
 
 
-def dot(lab):
+def dot(lab: Lab) -> Any:
     """One edge for each link, from its first node to its second one: forward."""
     out = ["graph lab {", f"  label={quoted([lab.title])};", "  node [shape=ellipse];"]
     out += [f"  {quoted([name])} [label={quoted(node_lines(node))}];" for name, node in lab.nodes.items()]
@@ -77,9 +85,9 @@ def dot(lab):
 # ---- SVG ----
 
 
-def is_line(lab):
+def is_line(lab: Lab) -> list[str] | None:
     """Each node has at most two links, and one of them has one: its nodes in order, else None."""
-    beside = {name: [] for name in lab.nodes}
+    beside: Any = {name: [] for name in lab.nodes}
     for link in lab.links.values():
         for end in link.ends:
             beside[end].append(link.other(end))
@@ -95,7 +103,7 @@ def is_line(lab):
         order.append(following[0])
 
 
-def layout(lab):
+def layout(lab: Lab) -> dict[str, tuple[float, float]]:
     """Where each node is: a line from left to right, else a circle; one with links to all others is its middle."""
     order = is_line(lab)
     if order:
@@ -110,12 +118,12 @@ def layout(lab):
     return at
 
 
-def text_at(x, y, lines, anchor="middle"):
+def text_at(x: Any, y: Any, lines: Any, anchor: str = "middle") -> Any:
     first = y - LINE * (len(lines) - 1) / 2 + LINE / 3
     return "".join(f'<text x="{x:.0f}" y="{first + i * LINE:.0f}" text-anchor="{anchor}">{escape(line)}</text>\n' for i, line in enumerate(lines))
 
 
-def edge(lab, link, at, bend):
+def edge(lab: Lab, link: Link, at: Any, bend: Any) -> Any:
     """bend: how far from the straight line, of several links between two nodes."""
     (xa, ya), (xb, yb) = (at[end] for end in link.ends)
     length = math.hypot(xb - xa, yb - ya) or 1
@@ -129,15 +137,16 @@ def edge(lab, link, at, bend):
     return path, text_at(xm, ym + beside, lines)
 
 
-def notes(lab):
+def notes(lab: Lab) -> list[Any]:
     """Channels and transmitters, in words below the picture."""
     said = [f"channel {name}: {'; '.join(channel_lines(channel.channel))}" for name, channel in lab.channels.items()]
     return said + [f"transmitter {name}: {one.keys.get('rate', '')}" for name, one in lab.shared.items()]
 
 
-def bends(lab):
+def bends(lab: Lab) -> dict[str, float]:
     """For each link how far it is from the straight line: several between two nodes do not cover each other."""
-    between, out = {}, {}
+    between: Any = {}
+    out: dict[str, Any] = {}
     for link in lab.links.values():
         before = between.setdefault(frozenset(link.ends), [])
         before.append(link)
@@ -145,7 +154,7 @@ def bends(lab):
     return out
 
 
-def svg(lab):
+def svg(lab: Lab) -> Any:
     at, bent, paths, words = layout(lab), bends(lab), [], []
     for link in lab.links.values():
         path, said = edge(lab, link, at, bent[link.name])

@@ -8,14 +8,22 @@ The emulator of all links hands over (docs/helio-emu-links.md); here is what nod
 change: when they are handed over, and when an event changes a channel.
 Order of times and what can be lost is checked by helio-emu, which reads the file that is made of this.
 """
+
+from __future__ import annotations
+
 import bisect
 import dataclasses
 import math
 import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import advice, units
 from ..places import Items, Map, Word, merge, put
 from . import station as lab_station
+
+if TYPE_CHECKING:
+    from .file import Lab, Link, Reader
 
 KEYS = ("at", "channel", "gap", "in_flight")
 WAYS = ("forward", "return")
@@ -28,17 +36,17 @@ class Channel:
     """As a link has it, but nothing goes over it unless a link is handed over to it."""
     name: str
     channel: Map    # the scenario
-    place: tuple
-    lines: dict = dataclasses.field(default_factory=dict)
+    place: tuple[Any, ...]
+    lines: dict[str, Any] = dataclasses.field(default_factory=dict)
     station = None
     overs = ()
 
     @property
-    def what(self):
+    def what(self) -> Any:
         return f"channels.{self.name}"
 
     @property
-    def passes(self):
+    def passes(self) -> Any:
         return [self]
 
 
@@ -53,9 +61,9 @@ class Over:
 @dataclasses.dataclass
 class Stay:
     """From begin to end (None: for ever) a link passes this channel; `over` is the link itself when it has its own."""
-    over: object
+    over: Any
     begin: float
-    end: float
+    end: float | None
 
 
 @dataclasses.dataclass
@@ -64,17 +72,17 @@ class Step:
     at: float
     link: str
     end: int
-    keys: dict
+    keys: Any
 
 
 # ---- of the lab file ----
 
 
-def channel_keys(way, whole):
+def channel_keys(way: tuple[str, ...], whole: tuple[str, str, str]) -> tuple[str, ...]:
     return (*way, *whole, "overhead", "forward", "return", "scenario")
 
 
-def read_channels(reader, way, whole):
+def read_channels(reader: Reader, way: tuple[str, ...], whole: tuple[str, str, str]) -> dict[str, Any]:
     """By name."""
     common, out = reader.map(reader.tree.get("link", Map()), "link"), {}
     allowed = channel_keys(way, whole)
@@ -89,7 +97,7 @@ def read_channels(reader, way, whole):
     return out
 
 
-def link_keys(reader, name, common, own, way, whole):
+def link_keys(reader: Reader, name: str, common: Map, own: Any, way: tuple[str, ...], whole: tuple[str, str, str]) -> Map:
     """The keys of a link: one that is handed over has none of a channel, whatever is said of all links, but for an overhead of its own."""
     keys = merge(common, own)
     if "handover" not in keys:
@@ -107,7 +115,7 @@ def link_keys(reader, name, common, own, way, whole):
     return out
 
 
-def read(reader, links, channels):
+def read(reader: Reader, links: dict[str, Link], channels: dict[str, Any]) -> None:
     """The lists of all links, which name channels."""
     for link in links.values():
         if link.handover is None:
@@ -129,10 +137,10 @@ def read(reader, links, channels):
             reader.wrong(put(name, one.place), f"channels.{name}: no link is handed over to it; write a handover, or leave it away")
 
 
-def read_over(reader, item, what, channels):
+def read_over(reader: Reader, item: Any, what: str, channels: Any) -> Any:
     keys = reader.map(item, what, KEYS)
-    at = reader.parsed(keys, "at", f"{what}.", units.duration)
-    gap = reader.parsed(keys, "gap", f"{what}.", units.duration, 0.0)
+    at: Any = reader.parsed(keys, "at", f"{what}.", units.duration)
+    gap: Any = reader.parsed(keys, "gap", f"{what}.", units.duration, 0.0)
     reader.parsed(keys, "in_flight", f"{what}.", lab_station.one_of("arrives", "lost"))
     name = keys.get("channel")
     if at is None and "at" not in keys:
@@ -147,7 +155,7 @@ def read_over(reader, item, what, channels):
 # ---- what is derived ----
 
 
-def stays(link):
+def stays(link: Link) -> list[Stay]:
     """What a link passes, one after the other; of one that is not handed over itself, for ever."""
     if not link.overs:
         return [Stay(link, 0.0, None)]
@@ -155,30 +163,30 @@ def stays(link):
     return [Stay(over.channel, over.at + over.gap, end) for over, end in zip(link.overs, ends) if over.channel]
 
 
-def meet(lab, name):
+def meet(lab: Lab, name: str) -> bool:
     """Do two links pass the channel at the same time?"""
     found = sorted((stay.begin, math.inf if stay.end is None else stay.end) for link in lab.links.values() for stay in stays(link) if stay.over.name == name)
     return any(then[0] < before[1] for before, then in zip(found, found[1:]))
 
 
-def paced(link, end, over, pace):
+def paced(link: Link, end: Any, over: Any, pace: Any) -> Any:
     """What an end is told when this channel paces it; pace: what a channel and its way have of it. What the file says of the link or its
     end is for good."""
     own = {**link.keys, **link.at.get(link.ends[end], {})}
     return {key: str(own.get(key) or value or UNTOLD[key]) for key, value in pace(over, WAYS[end]).items()}
 
 
-def pacing(found, at):
+def pacing(found: Any, at: Any) -> Any:
     """Of a link's stays, which channel paces its ends at that time: the one that it passes, or passed last; before the first one, the first."""
     return found[max(bisect.bisect_right([stay.begin for stay in found], at) - 1, 0)].over
 
 
-def turns(lab):
+def turns(lab: Lab) -> list[Any]:
     """When links begin to pass a channel, in order of time."""
     return sorted({stay.begin for link in lab.links.values() if link.overs for stay in stays(link)})
 
 
-def steps(versions, pace):
+def steps(versions: list[tuple[float, Lab]], pace: Callable[..., Any]) -> list[Any]:
     """When an end of a link is paced in another way, in order of time. versions: (from when on, the lab as events have changed it)."""
     out, since = [], [at for at, _ in versions]
     for name, link in versions[0][1].links.items():
@@ -191,10 +199,10 @@ def steps(versions, pace):
                 keys = {key: value for key, value in told[i].items() if value != before[key]}
                 if keys:
                     out.append(Step(at, name, i, keys))
-    return sorted(out, key=lambda step: step.at)
+    return sorted(out, key=lambda step: float(step.at))
 
 
-def config(link, called):
+def config(link: Any, called: Any) -> Any:
     """The list as the emulator has it."""
     out = Items()
     for over in link.overs:
@@ -206,9 +214,9 @@ def config(link, called):
     return out
 
 
-def line(name, shown):
+def line(name: str, shown: Any) -> Any:
     """The account, for people."""
-    via = {}
+    via: dict[str, Any] = {}
     for way in WAYS:
         for channel, one in shown[way]["via"].items():
             via[channel] = via.get(channel, 0) + one["in"]

@@ -4,14 +4,21 @@
 Only what is certain is told. Traffic is looked at whose way through the network is the only one; links on it have one rate and one
 delay each way, known beforehand and for good; and the traffic goes on for several round trips.
 """
+
+from __future__ import annotations
+
 import dataclasses
 import math
 import os
 import shlex
+from typing import TYPE_CHECKING, Any
 
 from .. import places, units
 from ..places import Map, merge
 from . import derive, routes, shared
+
+if TYPE_CHECKING:
+    from .file import Flow, Lab, Link
 
 SESSIONS, SEGMENT, OVERHEAD = 16, 1024, 42         # of an LTP link, unless told otherwise
 WINDOW, PAYLOAD, SECONDS = 20, 50000, 10.0         # of traffic, as derive and helio-perf have them
@@ -31,23 +38,23 @@ class Hint:
 @dataclasses.dataclass
 class Way:
     """One direction of a link."""
-    link: object
+    link: Any
     way: str
     rate: float     # bit/s; inf: unlimited
     trip: float     # there and back, seconds
     keys: Map       # of the adapter at the sending end
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"links.{self.link.name}"
 
     @property
-    def on_air(self):
+    def on_air(self) -> float:
         """Bits on the air for a byte of a bundle, at most."""
         segment, overhead = size(self.keys.get("segment"), SEGMENT), size((self.link.channel or {}).get("overhead"), OVERHEAD)
         return 8 * (segment + overhead) / max(1, segment - HEADS)
 
-    def needs(self, rate, block):
+    def needs(self, rate: float, block: float) -> float:
         """Bytes that are under way at this rate: each block is done when its last byte was answered."""
         return rate * self.trip / 8 + block
 
@@ -55,51 +62,53 @@ class Way:
 @dataclasses.dataclass
 class Course:
     """Traffic with its way through the network."""
-    flow: object
-    ways: list
-    window: int     # None: it sends at a rate
+    flow: Any
+    ways: list[Any]
+    window: int | None  # None: it sends at a rate
     payload: int
     total: float    # bytes
     seconds: float
 
     @property
-    def rate(self):
+    def rate(self) -> float:
         """The most that the links let through, bit/s."""
-        return min(way.rate for way in self.ways)
+        result: float = min(way.rate for way in self.ways)
+        return result
 
     @property
-    def trip(self):
+    def trip(self) -> float:
         """Until a bundle is acknowledged, at least: each node waits for the whole of it."""
-        return sum(way.trip + 8 * self.payload / way.rate for way in self.ways)
+        result: float = sum(way.trip + 8 * self.payload / way.rate for way in self.ways)
+        return result
 
 
 # ---- what the file says, as numbers ----
 
 
-def size(text, default):
+def size(text: places.Word | None, default: int | str | None) -> int:
     """UnitError, which is a ValueError."""
     return units.amount(text or default)
 
 
-def delay_of(channel, way):
+def delay_of(channel: Map, way: str) -> float:
     delay = channel[way].get("delay", "0")
     if not isinstance(delay, str):
         raise ValueError("a table")
     return units.duration(delay)
 
 
-def rate_of(text):
+def rate_of(text: places.Items | places.Word | None) -> float:
     return math.inf if text in (None, "unlimited") else max(1.0, units.rate(text))
 
 
-def steady(lab, link):
+def steady(lab: Lab, link: Link) -> bool:
     """Is it the same all the time, and its own?"""
     if link.station is not None or link.overs or link.lines or "frames" in link.keys or any(event.whom == link.name for event in lab.events):
         return False
     return link.channel is None or not any(key in link.channel[way] for way in shared.WAYS for key in UNSTEADY)
 
 
-def way_of(lab, link, source):
+def way_of(lab: Lab, link: Link, source: str) -> Way:
     """The link from this end on; ValueError when it is not the same all the time."""
     if not steady(lab, link):
         raise ValueError("not steady")
@@ -109,7 +118,7 @@ def way_of(lab, link, source):
     return Way(link, way, min(rate_of(shared.rate(link, way)), rate_of(keys.get("rate"))), trip, keys)
 
 
-def only_way(lab, source, target):
+def only_way(lab: Lab, source: str, target: str | None) -> list[tuple[Link, str]] | None:
     """The links from node to node, when no others lead there, as (link, the node it is left from); None."""
     out, node, distance = [], source, routes.distances(lab, target)
     while node != target:
@@ -121,17 +130,17 @@ def only_way(lab, source, target):
     return out
 
 
-def joined(lab, without, source, target):
+def joined(lab: Lab, without: Link, source: str, target: Any) -> bool:
     rest = dataclasses.replace(lab, links={name: link for name, link in lab.links.items() if link is not without})
     return source in routes.distances(rest, target)
 
 
-def course(lab, flow):
+def course(lab: Lab, flow: Flow) -> Course:
     """ValueError when something of it is not known."""
     links = only_way(lab, flow.source, flow.target)
     if links is None:
         raise ValueError("several ways")
-    keys = flow.keys
+    keys: Any = flow.keys
     payload = size(keys.get("payload"), PAYLOAD)
     total, lasts = math.inf, math.inf
     if flow.kind == "file":
@@ -145,7 +154,7 @@ def course(lab, flow):
     return Course(flow, [way_of(lab, *one) for one in links], None if "rate" in keys else int(keys.get("window", WINDOW)), payload, total, lasts)
 
 
-def courses(lab):
+def courses(lab: Lab) -> tuple[list[Course], bool]:
     """(of traffic that all is known of, is that all traffic with bundles of its own?)"""
     out, whole = [], True
     for flow in lab.traffic:
@@ -161,17 +170,17 @@ def courses(lab):
 # ---- what does not fit ----
 
 
-def hints(lab):
+def hints(lab: Lab) -> list[Hint]:
     if any("links" in node.keys for node in lab.nodes.values()):
         return []  # further ways that are not known here
     found, whole = courses(lab)
     if any(flow.kind == "run" for flow in lab.traffic):
         return []  # what it sends is not known
-    used = {}
+    used: Any = {}
     for one in found:
         for way in one.ways:
             used.setdefault((way.link.name, way.way), (way, []))[1].append(one)
-    out = []
+    out: list[Any] = []
     for way, over in used.values():
         out += filter(None, [of_sessions(lab, way, over)])
     for one in found if whole else ():
@@ -179,7 +188,7 @@ def hints(lab):
     return out
 
 
-def of_sessions(lab, way, over):
+def of_sessions(lab: Lab, way: Way, over: list[Course]) -> Hint | None:
     """One block each: fewer than the traffic over the link needs."""
     keys, windowed = way.keys, [one for one in over if one.window is not None]
     if way.link.adapter != "ltp-udp" or not windowed or not str(keys.get("sessions", SESSIONS)).isdigit() or \
@@ -205,7 +214,7 @@ def of_sessions(lab, way, over):
     return Hint(keys.key("sessions") or way.link, f"{way.name}.sessions", text)
 
 
-def of_window(one, used):
+def of_window(one: Course, used: Any) -> Hint | None:
     """Bundles without an acknowledgement: fewer than the slowest link on the way could carry, with all else that goes over it."""
     if one.window is None or math.isinf(one.rate):
         return None
@@ -224,19 +233,19 @@ def of_window(one, used):
     return Hint(one.flow.keys.key("window") or one.flow, f"{one.flow.what}.window", text)
 
 
-def shown(count):
+def shown(count: float) -> str:
     """Three digits."""
     scale = 10 ** max(0, int(math.log10(max(1, count))) - 2)
     return units.size_text(round(count / scale) * scale)
 
 
-def share(part, whole):
+def share(part: float, whole: float) -> str:
     return f"at most {100 * part / whole:.0f} % of the rate"
 
 
-def tune(way, block):
+def tune(way: Any, block: int) -> str:
     """The command line for this link, as far as it has words for it."""
-    back = shared.WAYS[1 - shared.WAYS.index(way.way)]
+    back: Any = shared.WAYS[1 - shared.WAYS.index(way.way)]
     words = ["helio-tune", "--rate", units.rate_text(way.rate), "--delay", units.duration_text(way.trip / 2), "--block", shown(block)]
     for option, one in (("--trace", way.way), ("--return-trace", back)):
         trace = trace_of(way.link.channel[one].get("erasures", {}))
@@ -251,7 +260,7 @@ def tune(way, block):
     return shlex.join(map(str, words))
 
 
-def trace_of(erasures):
+def trace_of(erasures: dict[str, Any]) -> str:
     """As helio-tune takes it; TRACE where there is more to it."""
     trace = erasures.get("trace", f"iid:{erasures['iid']}" if "iid" in erasures else "none")
     trace = trace.get("file", "TRACE") if isinstance(trace, Map) and len(trace) == 1 else trace

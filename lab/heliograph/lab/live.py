@@ -4,6 +4,9 @@
 One process runs the lab and answers the others' questions (status, link, down) on a socket. Whatever becomes of it, its
 children end with it.
 """
+
+from __future__ import annotations
+
 import asyncio
 import datetime
 import json
@@ -16,14 +19,18 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import machine, places, programs
 from ..client import NodeError
 from ..control import Control
-from ..processes import Failed, Mistaken
-from ..processes import Lab as Processes
-from ..processes import die_with_parent
+from ..processes import Failed, Lab as Processes, Mistaken, die_with_parent
 from . import account, derive, file, handover, result, routes, shared, sim, stack_files, stack_run, station, view
+
+if TYPE_CHECKING:
+    from .made import Private
+    from .state import State
 
 READY = 120.0      # seconds that a node or an emulator may take to begin
 END = 120.0        # seconds that a client has for its result
@@ -31,11 +38,11 @@ ANSWER = 60.0      # seconds that a node has to say how it is
 EMULATOR = (*file.WAY, *file.CHANNEL, "forward", "return")  # keys of `set` that are of the channel
 
 
-def utc(seconds):
+def utc(seconds: Any) -> str:
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-async def ask_node(name, path):
+async def ask_node(name: str, path: str) -> Any:
     """What `status` and `links` say, or {"error": text}."""
     try:
         async with Control(path, timeout=ANSWER) as node:
@@ -44,7 +51,7 @@ async def ask_node(name, path):
         return {"error": f"node {name}: {str(e) or 'no answer'}"}
 
 
-async def ask_all(controls):
+async def ask_all(controls: Any) -> Any:
     return dict(zip(controls, await asyncio.gather(*(ask_node(name, path) for name, path in controls.items()))))
 
 
@@ -54,29 +61,31 @@ class Session(Processes):
     records = True  # the folder is the lab's own: it says what was run
     loud = ()       # programs that say what they have to say here
     limit = None    # seconds after which it is enough, whatever the file says
-    others: dict = {}  # name of a node of another stack -> stack_run.Runner; of each lab its own
+    others: dict[str, Any] = {}  # name of a node of another stack -> stack_run.Runner; of each lab its own
 
-    def __init__(self, lab, out, state):
+    def __init__(self, lab: file.Lab, out: str, state: Private | State) -> None:
         super().__init__(os.path.dirname(programs.find("heliod")), out)
         self.lab, self.state = lab, state
         os.rmdir(self.sockets)
         self.sockets = state.folder
-        self.running = {}     # name -> Popen
-        self.ended = {}       # name -> exit code
-        self.asked = self.stopped = False
-        self.renewed = {}     # link -> how often its emulator began anew
-        self.paced = {}       # (link that is handed over, end) -> the rate and overhead that it was told
+        self.running: dict[str, Any] = {}     # name -> Popen
+        self.ended: dict[str, Any] = {}       # name -> exit code
+        self.asked: bool = False
+        self.stopped: bool = False
+        self.renewed: dict[str, Any] = {}     # link -> how often its emulator began anew
+        self.paced: dict[tuple[str, int], Any] = {}       # (link that is handed over, end) -> the rate and overhead that it was told
         self.begin = 0.0      # the lab's time zero
         self.happened = view.Events()
-        self.addresses = self.derived = None
-        self.listener = None
+        self.addresses: Any = None
+        self.derived: Any = None
+        self.listener: Any = None
 
     # ---- beginning ----
 
-    def make_addresses(self):
+    def make_addresses(self) -> derive.Addresses:
         return derive.Addresses(self.lab)
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Everything is checked before anything is started."""
         self.state.take()
         if self.records:
@@ -92,22 +101,22 @@ class Session(Processes):
         stack_files.need_programs(self.derived)
         self.others = {name: stack_run.Runner(self, one) for name, one in self.derived.stacks.items()}
 
-    def emulator(self, link):
+    def emulator(self, link: Any) -> list[str]:
         at = self.derived.relays[link]
         return ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"]]
 
-    def channel_socket(self, name):
+    def channel_socket(self, name: str) -> str:
         """Of the emulator of a channel that has one of its own: its counters can be asked for there."""
         return os.path.join(self.state.folder, f"emulator{list(self.derived.channels).index(name) + 1}.ctl")
 
-    def start_channel(self, link):
+    def start_channel(self, link: Any) -> None:
         times = self.renewed.get(link, 0)
         name = f"link-{link}" + (f".{times}" if times else "")
         self.begin_program(name, None, [*self.emulator(link), "--scenario", self.derived.channels[link], "--json", self.path(f"{name}.json"),
                                         "--control", self.channel_socket(link)])
         self.await_words(name, ", ready", f"the emulator of link {link}")
 
-    def start_channels(self):
+    def start_channels(self) -> None:
         if self.derived.emulator:
             self.begin_program("emulator", None, ["helio-emu", "links", self.derived.emulator, "--json", self.path("emulator.json"),
                                                   "--control", self.emulator_socket()])
@@ -115,10 +124,10 @@ class Session(Processes):
         for link in self.derived.alone:
             self.start_channel(link)
 
-    def emulator_socket(self):
+    def emulator_socket(self) -> Any:
         return os.path.join(self.state.folder, "emulator.ctl")
 
-    def await_words(self, name, words, what):
+    def await_words(self, name: str, words: str, what: str) -> None:
         give_up = time.monotonic() + READY
         while time.monotonic() < give_up and self.running[name].poll() is None:
             with open(self.path(name + ".log"), encoding="utf-8") as f:
@@ -127,13 +136,13 @@ class Session(Processes):
             time.sleep(0.01)
         raise Failed(f"{what} did not start:{self.why(name)}")
 
-    def begin_program(self, name, node, words, **how):
+    def begin_program(self, name: str, node: str | None, words: list[str], **how: Any) -> subprocess.Popen[Any]:
         self.note(name, node, words)
         p = self.start(name, words[0], *words[1:], place=node, **how)
         self.running[name] = p
         return p
 
-    def start(self, name, program, *arguments, place=None, cwd=None, env=None):
+    def start(self, name: str, program: str, *arguments: str, place: str | None = None, cwd: Any = None, env: Any = None) -> subprocess.Popen[Any]:
         with open(self.path(name + ".log"), "a", encoding="utf-8") as log:
             out, err = (None, None) if name in self.loud else (log, subprocess.STDOUT)
             p = subprocess.Popen(self.inside(place, [self.find(program), *arguments]), stdout=out, stderr=err,
@@ -141,27 +150,27 @@ class Session(Processes):
         self.processes.append((name, p))
         return p
 
-    def cwd(self):
+    def cwd(self) -> str:
         return os.path.abspath(self.lab.base)
 
-    def find(self, program):
+    def find(self, program: str) -> str:
         path = self.program(program)
         return path if "/" not in program and os.access(path, os.X_OK) else program
 
-    def inside(self, place, words):
+    def inside(self, place: str | None, words: list[str]) -> list[str]:
         """The command as it is run at a node (None: between them)."""
         del place
         return words
 
-    def note(self, name, node, words):
+    def note(self, name: str, node: str | None, words: list[str]) -> None:
         with open(self.path("commands.txt"), "a", encoding="utf-8") as f:
             f.write(f"{name}: {shlex.join(self.inside(node, words))}\n")
 
-    def network_socket(self, link):
+    def network_socket(self, link: Any) -> Any:
         """Of the relay of streams that is the wide area network of a station."""
         return os.path.join(self.state.folder, f"wan{list(self.derived.wans).index(link) + 1}.ctl")
 
-    def start_stations(self):
+    def start_stations(self) -> None:
         for link, words in self.derived.wans.items():
             self.begin_program(f"link-{link}.wan", None, station.relay_command([*words, "--json", self.path(f"link-{link}.wan.json"),
                                                                                     "--control", self.network_socket(link)]))
@@ -170,7 +179,7 @@ class Session(Processes):
             self.begin_program(f"station-{link}", None, ["helio-sle", "provider", path])
             self.await_words(f"station-{link}", "listens at", f"the station of link {link}")
 
-    def start_nodes(self):
+    def start_nodes(self) -> None:
         for name, path in self.derived.nodes.items():
             self.begin_program(self.node_log(name), name, ["heliod", path])
         for name in self.derived.nodes:
@@ -178,10 +187,10 @@ class Session(Processes):
         for one in self.others.values():
             one.begin()
 
-    def node_log(self, name):
+    def node_log(self, name: str) -> str:
         return f"node{self.lab.nodes[name].number}"
 
-    def await_socket(self, name):
+    def await_socket(self, name: Any) -> None:
         log = self.node_log(name)
         give_up = time.monotonic() + READY
         while time.monotonic() < give_up:
@@ -195,7 +204,7 @@ class Session(Processes):
                 time.sleep(0.02)
         raise Failed(f"node {name} did not start:{self.why(log)}")
 
-    def up(self):
+    def up(self) -> None:
         self.start_channels()
         self.start_stations()
         self.start_nodes()
@@ -209,22 +218,22 @@ class Session(Processes):
                         programs=self.programs, endpoints=derive.endpoints(self.lab), **self.more_state())
         self.happened.add(self.now(), "all nodes run")
 
-    def more_state(self):
+    def more_state(self) -> dict[str, Any]:
         return {}
 
     # ---- while it runs ----
 
-    def now(self):
+    def now(self) -> float:
         return time.time() - self.begin
 
-    def loop(self):
+    def loop(self) -> bool | None:
         """Until it is over; True: by itself."""
-        waiting = sorted(self.derived.clients, key=lambda command: command.start)
+        waiting = sorted(self.derived.clients, key=lambda command: float(command.start))
         events = list(self.lab.events)
         turns = handover.turns(self.lab)
         while not (self.stopped or self.over(waiting, events)):
             while waiting and waiting[0].start <= self.now():
-                command = waiting.pop(0)
+                command: Any = waiting.pop(0)
                 self.begin_client(command)
             while events and events[0].at <= self.now():
                 self.happen(events.pop(0))
@@ -234,7 +243,7 @@ class Session(Processes):
         self.keep_pace(turns)  # those of a time in which this process had no processor
         return not self.stopped
 
-    def begin_client(self, command):
+    def begin_client(self, command: derive.Command) -> None:
         self.happened.add(self.now(), f"{command.name} begins")
         other = self.others.get(command.node)
         if other is None:
@@ -242,18 +251,18 @@ class Session(Processes):
         else:
             other.begin_command(command)
 
-    def keep_pace(self, turns):
+    def keep_pace(self, turns: list[Any]) -> None:
         while turns and turns[0] <= self.now():
             self.happened.hand_over(self.lab, turns.pop(0))
             self.pace_ends()
 
-    def over(self, waiting, events):
+    def over(self, waiting: list[derive.Command], events: list[file.Event]) -> bool:
         if any(end is not None and self.now() >= end for end in (self.lab.duration, self.limit)):
             return True
         clients = [command.name for command in self.derived.clients]
         return bool(clients) and not waiting and not events and all(name in self.ended for name in clients)
 
-    def watch(self):
+    def watch(self) -> None:
         for name, p in list(self.running.items()):
             if p.poll() is None:
                 continue
@@ -263,7 +272,7 @@ class Session(Processes):
             if not any(name == command.name for command in self.derived.clients) and not any(name == one.log for one in self.others.values()):
                 raise Failed(f"{name} ended with code {p.returncode}:{self.why(name)}")
 
-    def happen(self, event):
+    def happen(self, event: file.Event) -> None:
         try:
             if event.do == "set":
                 self.set_link(event.whom, {key: event.set[key] for key in event.set})
@@ -273,7 +282,7 @@ class Session(Processes):
         except Failed as e:
             raise Failed(f"{places.where(event)}: {e}") from None
 
-    def pace_ends(self):
+    def pace_ends(self) -> None:
         """Links may have been handed over to channels of another rate or overhead, or the one that they pass may have changed."""
         for link in (link for link in self.lab.links.values() if link.overs):
             over = handover.pacing(handover.stays(link), self.now())
@@ -287,29 +296,30 @@ class Session(Processes):
                     self.ctl(node, "link", "set", name, *(f"{key}={value}" for key, value in keys.items()))
                     before.update(keys)
 
-    def ends(self, name):
+    def ends(self, name: str) -> list[tuple[str, str]]:
         """(node, what the link is called there) of both ends."""
         link = self.lab.links[name]
         return [(end, routes.link_name(self.lab, link, other)) for end, other in (link.ends, link.ends[::-1])]
 
-    def ctl(self, node, *words):
+    def ctl(self, node: str, *words: Any) -> dict[str, Any]:
         done = subprocess.run([self.program("helioctl"), "--socket", self.control_socket(node), "--timeout", "60s", "--json", *words], capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
         if done.returncode != 0:
             raise (Mistaken if done.returncode == 2 else Failed)(f"node {node}: {done.stderr.strip() or done.stdout.strip()}")
-        return json.loads(done.stdout)
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
 
-    def control_socket(self, node):
+    def control_socket(self, node: Any) -> str:
         return str(self.lab.nodes[node].keys.get("control") or self.derived.sockets[node] + ".ctl")
 
-    def switch_link(self, name, state):
+    def switch_link(self, name: str, state: Any) -> None:
         ours = [end for end in self.ends(name) if end[0] not in self.others]
         if not ours:
             raise Mistaken(f"link {name}: both ends are of other stacks")
         for node, link in ours:
             self.ctl(node, "link", link, state)
 
-    def set_link(self, name, keys):
+    def set_link(self, name: Any, keys: dict[places.Word, places.Word]) -> None:
         """Keys of the adapter at its ends; keys of the channel, whose emulator begins anew: what was on it is lost."""
         if self.derived.emulator and name not in self.derived.alone:
             self.change_link(name, keys)
@@ -323,18 +333,18 @@ class Session(Processes):
         if has_channel == (then.links[name].channel is not None):
             self.lab = then
 
-    def change_network(self, name, then):
+    def change_network(self, name: str, then: Any) -> None:
         """Nothing is lost: octets under way keep their time."""
         self.ask_emulator(self.network_socket(name), json.dumps(station.relay_change(then.links[name])), f"link {name} set")
 
-    def tell_ends(self, name, keys, then):
+    def tell_ends(self, name: str, keys: Any, then: file.Lab) -> None:
         """What was set of the adapter of each end, and what follows of the channel's rate."""
         event = file.Event(0.0, name, "set", places.put(keys, None), None)
         for (node, link), own in zip(self.ends(name), sim.end_changes(self.lab, self.lab.links[name], then, event, self.addresses)):
             if own and node not in self.others:
                 self.ctl(node, "link", "set", link, *(f"{key}={value if isinstance(value, str) else json.dumps(places.plain(value))}" for key, value in own.items()))
 
-    def change_link(self, name, keys):
+    def change_link(self, name: str, keys: Any) -> None:
         """The same with the one emulator of all links, which goes on: nothing is lost. Also of a channel that links are handed over to."""
         said = f"link {name} set"
         then = self.lab_with(name, keys)
@@ -351,25 +361,25 @@ class Session(Processes):
         self.lab = then
         self.pace_ends()
 
-    def change_emulator(self, told, said):
+    def change_emulator(self, told: Any, said: Any) -> None:
         """told: piece -> way -> keys."""
         called = shared.names(self.derived.channels)
         if told:
             self.ask_emulator(self.emulator_socket(), json.dumps({called[piece]: ways for piece, ways in told.items()}), said)
 
-    def ask_emulator(self, place, words, said):
+    def ask_emulator(self, place: Any, words: Any, said: Any) -> None:
         done = subprocess.run([self.program("helio-emu"), "change", place, words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120,
                               check=False)
         if done.returncode != 0:
             raise (Mistaken if done.returncode == 2 else Failed)(f"{said}: {done.stderr.strip()}")
 
-    def lab_with(self, name, keys):
+    def lab_with(self, name: str, keys: dict[places.Word, places.Word]) -> file.Lab:
         try:
             return file.changed(self.lab, name, keys)
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
 
-    def renew_channel(self, name, lab):
+    def renew_channel(self, name: Any, lab: Any) -> None:
         deriver = derive.Deriver(lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         paths = {}
         for piece, ways, _ in self.addresses.pieces(lab.links[name]):
@@ -391,14 +401,14 @@ class Session(Processes):
             self.end_channel(piece, times)
             self.start_channel(piece)
 
-    def end_channel(self, link, times):
+    def end_channel(self, link: str, times: int) -> None:
         name = f"link-{link}" + (f".{times}" if times else "")
         p = self.running.pop(name)
         self.stop(name, p, signal.SIGINT)
 
     # ---- questions ----
 
-    def serve(self, seconds=0.05):
+    def serve(self, seconds: float = 0.05) -> None:
         readable, _, _ = select.select([self.listener], [], [], seconds)
         if not readable:
             return
@@ -411,7 +421,7 @@ class Session(Processes):
             except (OSError, ValueError):
                 pass  # the asking program is gone, or asked nothing
 
-    def answer(self, question):
+    def answer(self, question: Any) -> Any:
         try:
             if question["cmd"] == "status":
                 return self.status()
@@ -434,22 +444,22 @@ class Session(Processes):
         except (Failed, subprocess.TimeoutExpired, places.PlacesError) as e:
             return {"error": str(e), "usage": isinstance(e, (Mistaken, places.PlacesError))}
 
-    def status(self):
+    def status(self) -> Any:
         nodes = asyncio.run(ask_all({name: self.control_socket(name) for name in self.derived.nodes}))
         nodes.update({name: one.status() for name, one in self.others.items()})
         return {"title": self.lab.title, "mode": self.mode, "seconds": self.now(), "out": self.out, "nodes": nodes, "traffic": self.traffic_states()}
 
-    def traffic_states(self):
+    def traffic_states(self) -> Any:
         return {command.name: "running" if command.name in self.running else
                 f"ended ({self.ended[command.name]})" if command.name in self.ended else "waits" for command in self.derived.clients}
 
-    def exec_words(self, node, words):
+    def exec_words(self, node: str, words: list[str]) -> list[str]:
         del node
         return words
 
     # ---- the end ----
 
-    def end(self):
+    def end(self) -> dict[str, Any]:
         """Clients give their results, then nodes and emulators end; what is to be told of the run."""
         seconds = self.now()
         for command in self.derived.clients:
@@ -476,7 +486,7 @@ class Session(Processes):
                 "servers": [shown for command in self.derived.servers if (shown := result.load_json(self.path(f"{command.name}.json")))],
                 "channels": self.channel_results(), "nodes": nodes, "stations": stations, **({"shared": self.emulated()[1]} if self.lab.shared else {})}
 
-    def station_status(self, link):
+    def station_status(self, link: file.Link) -> Any:
         path = derive.Deriver.station_socket(self.lab, link, self.state.folder)
         try:
             with socket.socket(socket.AF_UNIX) as s:
@@ -486,7 +496,7 @@ class Session(Processes):
         except (OSError, ValueError) as e:
             return {"error": str(e)}
 
-    def last_words(self, name):
+    def last_words(self, name: str) -> dict[str, Any]:
         try:
             self.ctl(name, "flush")
         except (Failed, subprocess.TimeoutExpired):
@@ -498,7 +508,7 @@ class Session(Processes):
         except (Failed, subprocess.TimeoutExpired) as e:
             return {"error": str(e)}
 
-    def end_client(self, command):
+    def end_client(self, command: derive.Command) -> None:
         p = self.running.pop(command.name, None)
         if p is None:
             return
@@ -510,7 +520,7 @@ class Session(Processes):
             p.kill()
             self.ended[command.name] = p.wait()
 
-    def end_quietly(self, name, number):
+    def end_quietly(self, name: str, number: Any) -> None:
         p = self.running.pop(name, None)
         if p is None:
             return
@@ -519,14 +529,14 @@ class Session(Processes):
         except Failed as e:
             print(f"helio-lab: {e}", file=sys.stderr)
 
-    def traffic_results(self):
+    def traffic_results(self) -> Any:
         out = {}
         for command in self.derived.clients:
             code = self.ended.get(command.name)
             out[command.name] = {**(result.load_json(self.path(f"{command.name}.json")) or {}), "code": code}
         return out
 
-    def channel_results(self):
+    def channel_results(self) -> dict[str, dict[str, Any]]:
         wans = {f"{link}.wan": station.relay_account(result.load_json(self.path(f"link-{link}.wan.json"))) or {} for link in self.derived.wans}
         out = self.emulated()[0] if self.derived.emulator else {}
         for link in self.derived.alone:
@@ -534,10 +544,10 @@ class Session(Processes):
             out[link] = account.joined([result.load_json(self.path(name)) for name in names])
         return {**out, **wans}
 
-    def emulated(self):
+    def emulated(self) -> Any:
         return shared.results(result.load_json(self.path("emulator.json")), self.derived.channels)
 
-    def __exit__(self, *what):
+    def __exit__(self, *what: Any) -> None:
         if self.listener is not None:
             self.listener.close()
         for one in self.others.values():
@@ -546,9 +556,9 @@ class Session(Processes):
         self.state.drop()
 
 
-def play(session, tell=lambda: None):
+def play(session: Session, tell: Callable[..., Any] = lambda: None) -> dict[str, Any]:
     """Begins, runs and ends it; what came of it. tell: called when the lab is up."""
-    def on_signal(*_):
+    def on_signal(*_: object) -> None:
         session.stopped = True
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
@@ -564,6 +574,6 @@ def play(session, tell=lambda: None):
             signal.signal(number, handler)
 
 
-def run(session, tell):
+def run(session: Session, tell: Callable[..., Any]) -> dict[str, Any]:
     """From nothing to the result."""
     return result.finish(session.lab, session.out, session.mode, play(session, tell))

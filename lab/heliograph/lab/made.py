@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Labs that a program makes up: the demo's and a campaign's. One link, and traffic over it."""
+
+from __future__ import annotations
+
 import os
 import shutil
 import tempfile
+from typing import Any
 
 from .. import places
 from ..processes import Failed
@@ -15,22 +19,22 @@ URGENT = {"node": {"priority": "realtime"}} if os.geteuid() == 0 else {}  # node
 class Private:
     """The state of a lab that nobody else asks for."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="helio-")
         self.name = os.path.basename(self.folder)
         self.socket = os.path.join(self.folder, "lab.sock")
 
-    def take(self):
+    def take(self) -> None:
         pass
 
-    def save(self, **_):
+    def save(self, **_: object) -> None:
         pass
 
-    def drop(self):
+    def drop(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def erasures(trace, offset=None):
+def erasures(trace: str, offset: Any = None) -> dict[str, Any]:
     if trace.startswith("iid:"):
         return {"erasures": {"iid": trace[4:]}}
     if trace == "none":
@@ -38,7 +42,8 @@ def erasures(trace, offset=None):
     return {"erasures": {"trace": {"file": os.path.abspath(trace) if os.path.isfile(trace) else trace, **({"offset": offset} if offset else {})}}}
 
 
-def one_link(channel, forward, keys, out, back, traffic, **more):
+def one_link(channel: dict[str, Any], forward: dict[str, Any], keys: dict[str, Any], out: Any, back: dict[str, dict[str, str]],
+             traffic: Any, **more: dict[str, str] | int | str) -> dict[str, Any]:
     """Nodes 1 and 2. Data goes red through the channel; the generator's acknowledgements return as green sessions.
     channel, forward: of both ways, of the way there; keys: of both adapters; out, back: of one."""
     ends = {"1": {"colour": "red", **out}, "2": {"rate": "unlimited", "sessions": GREEN_SESSIONS, "colour": "green", **back}}
@@ -46,14 +51,14 @@ def one_link(channel, forward, keys, out, back, traffic, **more):
             "traffic": [{"perf": "1-2", **traffic}], "capture": ["segments"], **more}
 
 
-def lab_of(tree, name):
+def lab_of(tree: dict[str, Any], name: str) -> file.Lab:
     try:
         return file.of(tree, name)
     except places.PlacesError as e:
         raise Failed(str(e)) from None
 
 
-def play(session, tell=lambda: None):
+def play(session: live.Session, tell: Any = lambda: None) -> Any:
     """The run; what came of it (live.play). Failed when its traffic did."""
     session.records = False
     try:

@@ -6,25 +6,34 @@
 With one emulator for all links (shared transmitters, hand-over) it is helio-emu links, which both nodes reach as 10.80.K.254; streams
 keep their bridge. A link without a channel joins its nodes directly. Needs root, iproute2 and ethtool.
 """
+
+from __future__ import annotations
+
 import json
 import os
 import shlex
 import subprocess
 import time
+from typing import TYPE_CHECKING, Any
 
 from .. import advice
 from ..processes import Failed
 from . import derive, live
 
+if TYPE_CHECKING:
+    from .file import Lab, Link
+    from .made import Private
+    from .state import State
+
 MTU = 1500
 BUFFER = 33554432
 
 
-def space_name(lab, node):
+def space_name(lab: Any, node: Any) -> Any:
     return f"{lab}-{node}"
 
 
-def ip(*words, check=True):
+def ip(*words: Any, check: bool = True) -> Any:
     try:
         done = subprocess.run(["ip", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     except FileNotFoundError:
@@ -34,7 +43,7 @@ def ip(*words, check=True):
     return done.stdout
 
 
-def sweep(name):
+def sweep(name: str) -> None:
     """Removes the namespaces of the lab, also what a killed one left."""
     if os.geteuid() != 0 or not os.path.isdir("/run/netns"):
         return
@@ -46,30 +55,30 @@ def sweep(name):
 class Session(live.Session):
     mode = "netns"
 
-    def __init__(self, lab, out, state):
+    def __init__(self, lab: Lab, out: str, state: Private | State) -> None:
         if os.geteuid() != 0:
             raise Failed("mode netns makes network namespaces: run it as root, or take --mode local")
         super().__init__(lab, out, state)
         self.index = {name: i for i, name in enumerate(lab.links)}
-        self.limits = {}
+        self.limits: dict[str, Any] = {}
 
-    def make_addresses(self):
+    def make_addresses(self) -> Any:
         return derive.SpaceAddresses(self.lab)
 
-    def space(self, node):
+    def space(self, node: Any) -> Any:
         return space_name(self.state.name, f"n{self.lab.nodes[node].number}" if node is not None else "emu")
 
-    def inside(self, place, words):
+    def inside(self, place: Any, words: list[str]) -> Any:
         return ["ip", "netns", "exec", self.space(place), *words]
 
-    def emulator(self, link):
+    def emulator(self, link: Any) -> Any:
         i = self.index[link]
         return ["helio-emu", "bridge", "--a", f"a{i}", "--b", f"b{i}"]
 
-    def more_state(self):
+    def more_state(self) -> Any:
         return {"spaces": {name: self.space(name) for name in self.lab.nodes}, "limits": {path: (before, BUFFER) for path, before in self.limits.items()}}
 
-    def up(self):
+    def up(self) -> None:
         sweep(self.state.name)
         self.raise_limits()
         for node in (None, *self.lab.nodes):
@@ -82,13 +91,13 @@ class Session(live.Session):
             self.introduce(link)
         super().up()
 
-    def command_in(self, node, *words):
+    def command_in(self, node: Any, *words: Any) -> Any:
         done = subprocess.run(self.inside(node, list(words)), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             raise Failed(f"{shlex.join(words)}: {done.stderr.strip()}")
         return done.stdout
 
-    def join(self, link):
+    def join(self, link: Any) -> None:
         i, network = self.index[link.name], self.addresses.network(link)
         a, b = map(self.space, link.ends)
         if link.channel is None:
@@ -108,21 +117,21 @@ class Session(live.Session):
             self.command_in(node, "ethtool", "-K", f"link{i}", "tso", "off", "gso", "off", "gro", "off", "tx", "off",
                             "tx-udp-segmentation", "off")
 
-    def inner(self, link, at):
+    def inner(self, link: Link, at: Any) -> Any:
         """The emulator's interface towards an end."""
         return f"{'ab'[at]}{self.index[link.name]}"
 
-    def relayed(self, link):
+    def relayed(self, link: Any) -> Any:
         return link.channel is not None and not self.addresses.bridged(link)
 
-    def join_relay(self, link, at):
+    def join_relay(self, link: Any, at: Any) -> None:
         """The emulator has one address for both ends, each of which is behind an interface of its own; no other way joins them."""
         network = self.addresses.network(link)
         if at == 0:
             ip("-n", self.space(None), "address", "add", f"{network}.{derive.RELAY}/32", "dev", self.inner(link, at))
         ip("-n", self.space(None), "route", "add", f"{network}.{at + 1}/32", "dev", self.inner(link, at), "src", f"{network}.{derive.RELAY}")
 
-    def introduce(self, link):
+    def introduce(self, link: Any) -> None:
         """Without a search for the neighbour, for a round trip of which the first data would wait."""
         i, network = self.index[link.name], self.addresses.network(link)
         for at, (here, there) in enumerate((link.ends, link.ends[::-1])):
@@ -132,12 +141,12 @@ class Session(live.Session):
             else:
                 self.know(here, f"{network}.{2 - at}", f"link{i}", there, f"link{i}")
 
-    def know(self, here, address, device, there, other):
+    def know(self, here: Any, address: Any, device: Any, there: Any, other: Any) -> None:
         """Of two places that are joined, the one knows the other's address."""
         shown, = json.loads(ip("-n", self.space(there), "-j", "link", "show", "dev", other))
         ip("-n", self.space(here), "neigh", "replace", address, "lladdr", shown["address"], "dev", device, "nud", "permanent")
 
-    def raise_limits(self):
+    def raise_limits(self) -> None:
         """Socket buffers so large that a burst waits and is not lost; put back at the end."""
         for key in ("net.core.rmem_max", "net.core.wmem_max"):
             path = "/proc/sys/" + key.replace(".", "/")
@@ -148,7 +157,7 @@ class Session(live.Session):
                 with open(path, "w", encoding="ascii") as f:
                     f.write(str(BUFFER))
 
-    def __exit__(self, *what):
+    def __exit__(self, *what: Any) -> None:
         try:
             super().__exit__(*what)
         finally:
@@ -158,9 +167,9 @@ class Session(live.Session):
                     f.write(str(before))
 
 
-def print_plan(lab, out):
+def print_plan(lab: Lab, out: str) -> Any:
     """A dry run: configurations, and the commands in their namespaces."""
-    addresses = derive.SpaceAddresses(lab)
+    addresses: Any = derive.SpaceAddresses(lab)
     derived = derive.derive(lab, out, out, addresses, live.utc(int(time.time()) + 60))
     derive.write(derived)
     derive.check(derived)

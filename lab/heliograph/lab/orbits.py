@@ -3,9 +3,13 @@
 
 Good to some hundred metres beside what the elements themselves are good for: polar motion and refraction are left out.
 """
+
+from __future__ import annotations
+
 import dataclasses
 import datetime
 import math
+from typing import Any
 
 A, F = 6378.137, 1 / 298.257223563  # WGS 84: equatorial radius (km), flattening
 LIGHT = 299792.458                  # km/s
@@ -23,7 +27,7 @@ class Station:
     longitude: float  # degrees, east
     altitude: float   # km above the ellipsoid
 
-    def fixed(self):
+    def fixed(self) -> Any:
         """Its place, km, in axes that turn with the earth."""
         lat, lon = math.radians(self.latitude), math.radians(self.longitude)
         e2 = F * (2 - F)
@@ -39,16 +43,16 @@ class Pass:
     culmination: float
     set: float
     elevation: float  # degrees, the highest
-    points: list      # (time, elevation in degrees, distance in km) from rise to set
+    points: list[Any]      # (time, elevation in degrees, distance in km) from rise to set
 
 
-def julian(when):
+def julian(when: Any) -> Any:
     """The Julian day of a date, as whole and fraction."""
     since = when - datetime.datetime(2000, 1, 1, 12, tzinfo=UTC)
     return 2451545.0, since.total_seconds() / 86400
 
 
-def sidereal(day, fraction):
+def sidereal(day: Any, fraction: Any) -> Any:
     """Greenwich mean sidereal time of a Julian day, radians (IAU 1982)."""
     t = (day - 2451545.0 + fraction) / 36525
     seconds = 67310.54841 + (876600 * 3600 + 8640184.812866) * t + 0.093104 * t * t - 6.2e-6 * t ** 3
@@ -58,12 +62,12 @@ def sidereal(day, fraction):
 class Satellite:
     """By its two lines of elements."""
 
-    def __init__(self, name, first, second):
+    def __init__(self, name: str, first: Any, second: Any) -> None:
         from sgp4.api import Satrec  # needed here only
         self.name = name
         self.record = Satrec.twoline2rv(first, second)
 
-    def fixed(self, when):
+    def fixed(self, when: Any) -> Any:
         day, fraction = julian(when)
         error, (x, y, z), _ = self.record.sgp4(day, fraction)
         if error:
@@ -73,7 +77,7 @@ class Satellite:
         return c * x + s * y, c * y - s * x, z
 
 
-def look(station, place):
+def look(station: Any, place: Any) -> Any:
     """Elevation in degrees and distance in km of a place, from a station."""
     lat, lon = math.radians(station.latitude), math.radians(station.longitude)
     d = [a - b for a, b in zip(place, station.fixed())]
@@ -82,11 +86,11 @@ def look(station, place):
     return math.degrees(math.asin(up / distance)), distance
 
 
-def checksum(line):
+def checksum(line: Any) -> Any:
     return sum(int(c) if c.isdigit() else c == "-" for c in line[:68]) % 10
 
 
-def read_elements(path):
+def read_elements(path: str) -> Any:
     """The satellites of a file of two-line elements, with or without names; OrbitError with file and line."""
     with open(path, encoding="utf-8", errors="replace") as f:
         lines = [(i + 1, line.rstrip()) for i, line in enumerate(f) if line.strip()]
@@ -112,13 +116,13 @@ def read_elements(path):
 class Scan:
     """One satellite above one station, from a date on."""
 
-    def __init__(self, satellite, station, start):
+    def __init__(self, satellite: Any, station: Any, start: Any) -> None:
         self.satellite, self.station, self.start = satellite, station, start
 
-    def at(self, seconds):
+    def at(self, seconds: float) -> Any:
         return look(self.station, self.satellite.fixed(self.start + datetime.timedelta(seconds=seconds)))
 
-    def cross(self, low, high, elevation):
+    def cross(self, low: Any, high: Any, elevation: Any) -> Any:
         """When, between two times, the elevation crosses this one, to a millisecond."""
         below = self.at(low)[0] < elevation
         while high - low > 1e-3:
@@ -129,7 +133,7 @@ class Scan:
                 high = middle
         return (low + high) / 2
 
-    def passes(self, seconds, elevation, step):
+    def passes(self, seconds: float, elevation: Any, step: Any) -> Any:
         """Those within so many seconds; what has begun before is cut at the start, likewise at the end."""
         coarse, out, rise = 20.0, [], None
         t, above = 0.0, self.at(0)[0] >= elevation
@@ -147,9 +151,9 @@ class Scan:
             out.append(self.one(rise, seconds, step))
         return out
 
-    def one(self, rise, end, step):
+    def one(self, rise: Any, end: Any, step: Any) -> Any:
         count = max(1, math.ceil((end - rise) / step))
         times = [rise + (end - rise) * i / count for i in range(count + 1)]
         points = [(t, *self.at(t)) for t in times]
-        top = max(points, key=lambda point: point[1])
+        top = max(points, key=lambda point: float(point[1]))
         return Pass(self.station.name, rise, top[0], end, top[1], points)

@@ -10,6 +10,9 @@ one of the names given. Otherwise a page of another site, whose name leads to th
 unless it listens to this machine alone or was told otherwise) figures are for those who send it: Authorization: Bearer TOKEN. The page itself has
 no figures. Nothing can be changed here.
 """
+
+from __future__ import annotations
+
 import base64
 import hashlib
 import hmac
@@ -24,6 +27,7 @@ import sys
 import threading
 import urllib.parse
 from pathlib import Path
+from typing import Any
 
 from ..processes import Failed, Mistaken
 from . import state, watch
@@ -61,7 +65,7 @@ PAGE = """<!DOCTYPE html>
 """
 
 
-def made_page():
+def made_page() -> Any:
     """The page, and the policy that lets a browser run its own script and style and no others."""
     style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     style_hash, script_hash = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
@@ -70,13 +74,13 @@ def made_page():
     return PAGE.replace("{style}", style).replace("{script}", script).encode(), policy
 
 
-def host_of(text):
+def host_of(text: Any) -> Any:
     """The host of "HOST:PORT" or "[HOST]:PORT", without a dot at its end; "": there is none."""
     host = text[1:].partition("]")[0] if text.startswith("[") else text.rpartition(":")[0] if text.count(":") == 1 else text
     return host.removesuffix(".").lower()
 
 
-def is_own(host, local, names):
+def is_own(host: Any, local: Any, names: Any) -> Any:
     """May a request with this host be answered at the local address of its connection?"""
     if host == "localhost" or host in names:
         return True
@@ -88,24 +92,25 @@ def is_own(host, local, names):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "helio-lab", ""
     timeout = SILENCE
 
-    def refused(self):
+    def refused(self) -> Any:
         """(code, text), or None."""
-        hosts = self.headers.get_all("Host", [])
+        hosts: Any = self.headers.get_all("Host", [])
         if len(hosts) > 1 or not hosts and self.request_version != "HTTP/1.0":
             return 400, "one Host header is wanted\n"
         if hosts and not is_own(host_of(hosts[0].strip()), self.connection.getsockname()[0], self.server.names):
             return 421, "this is no name of this server; --host NAME adds one\n"
         return None
 
-    def may_read(self):
+    def may_read(self) -> Any:
         wanted = self.server.token
         return wanted is None or hmac.compare_digest(self.headers.get("Authorization", "").encode(), b"Bearer " + wanted.encode())
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         path = urllib.parse.urlsplit(self.path)
         refused = self.refused()
         if refused:
@@ -117,7 +122,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif path.path == "/state.json":
             self.answer(200, "application/json", self.server.source.latest())
         elif path.path == "/sessions.json":
-            link = urllib.parse.parse_qs(path.query).get("link", [""])[0]
+            link: Any = urllib.parse.parse_qs(path.query).get("link", [""])[0]
             told = self.server.source.sessions(link)
             self.answer(404 if told is None else 200, "application/json", json.dumps(told).encode())
         else:
@@ -125,7 +130,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
-    def answer(self, code, kind, body):
+    def answer(self, code: Any, kind: Any, body: Any) -> None:
         self.send_response(code)
         for name, value in (("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(body))), ("Cache-Control", "no-store"),
                             ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -140,7 +145,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def log_message(self, *_):
+    def log_message(self, *_: object) -> None:
         """Nothing: the page asks each second."""
 
 
@@ -148,53 +153,53 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, address, source, names=(), token=None):
+    def __init__(self, address: Any, source: Any, names: Any = (), token: Any = None) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.source, self.names, self.token = source, {name.lower() for name in names}, token
         self.page, self.policy = made_page()
         self.places = threading.BoundedSemaphore(CONNECTIONS_MAX)
         super().__init__(address, Handler)
 
-    def process_request(self, request, client_address):
+    def process_request(self, request: Any, client_address: Any) -> None:
         if self.places.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
-    def process_request_thread(self, request, client_address):
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
             self.places.release()
 
-    def handle_error(self, request, client_address):
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that went away is no error of ours."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
     @property
-    def url(self):
-        host, port = self.server_address[:2]
+    def url(self) -> Any:
+        host, port = str(self.server_address[0]), self.server_address[1]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 class Folder:
     """The last state of a finished run, in place of a Watch."""
 
-    def __init__(self, out):
+    def __init__(self, out: str) -> None:
         self.text = json.dumps(watch.finished(out)).encode()
 
-    def latest(self):
+    def latest(self) -> Any:
         return self.text
 
-    def sessions(self, _):
+    def sessions(self, _: Any) -> None:
         return None
 
-    def close(self):
+    def close(self) -> None:
         pass
 
 
-def address_of(text):
+def address_of(text: Any) -> Any:
     """(host, port) of PORT or ADDRESS:PORT."""
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
@@ -207,7 +212,7 @@ def address_of(text):
     return host, int(port)
 
 
-def opened(listen, source, names):
+def opened(listen: Any, source: str, names: Any) -> Any:
     """The server; without an address at the first free port from FIRST_PORT on."""
     if listen:
         address = address_of(listen)
@@ -223,7 +228,7 @@ def opened(listen, source, names):
     raise Failed(f"no port of 127.0.0.1 from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free; give one with --listen")
 
 
-def token_in(path):
+def token_in(path: str) -> Any:
     """The access token in a file that is not for all users."""
     try:
         with open(path, encoding="ascii") as f:
@@ -237,14 +242,14 @@ def token_in(path):
     return token
 
 
-def chosen_token(server, token, without):
+def chosen_token(server: Any, token: Any, without: Any) -> Any:
     """Beyond this machine a page has one: the given one, or a new one, unless it is to have none."""
     if token is None and not without and not ipaddress.ip_address(server.server_address[0]).is_loopback:
         return secrets.token_urlsafe(24)
     return token
 
 
-def serve(source, listen, names, token, without):
+def serve(source: Any, listen: Any, names: Any, token: Any, without: Any) -> Any:
     """Until Ctrl-C. token: a given one, or None; without: none at all."""
     server = opened(listen, source, names)
     server.token = chosen_token(server, token, without)
@@ -262,7 +267,7 @@ def serve(source, listen, names, token, without):
     return 0
 
 
-def show(file, out, listen, names, token_file=None, without=False):
+def show(file: str, out: Any, listen: Any, names: Any, token_file: Any = None, without: bool = False) -> Any:
     """out: the folder of a finished run, in place of the running lab."""
     token = token_in(token_file) if token_file else None
     return serve(Folder(out) if out else watch.Watch(state.State(file)).start(), listen, names, token, without)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab passes: contacts, ranges and fading of a satellite above ground stations, from its orbit."""
+
+from __future__ import annotations
+
 import argparse
 import csv
 import datetime
@@ -9,6 +12,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 from .. import advice, places, programs, units
 from ..arguments import Parser
@@ -26,8 +31,8 @@ exit codes: 0 done, 1 failed, 2 wrong usage or file"""
 STEP_NS = 100_000  # of a trace
 
 
-def station(text):
-    match = re.fullmatch(r"(?:([A-Za-z0-9_.]+)=)?(-?[\d.]+),(-?[\d.]+)(?:,(-?[\d.]+))?", text)
+def station(text: Any) -> Any:
+    match: Any = re.fullmatch(r"(?:([A-Za-z0-9_.]+)=)?(-?[\d.]+),(-?[\d.]+)(?:,(-?[\d.]+))?", text)
     try:
         name, lat, lon, alt = match[1], float(match[2]), float(match[3]), float(match[4] or 0)
         if not (-90 <= lat <= 90 and -180 <= lon <= 360 and -500 <= alt <= 9000):
@@ -38,21 +43,21 @@ def station(text):
     return name, lat, lon, alt / 1000
 
 
-def duration(text):
+def duration(text: Any) -> Any:
     try:
         return units.duration(text)
     except units.UnitError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
 
 
-def rate(text):
+def rate(text: Any) -> Any:
     try:
         return units.rate_text(units.rate(text))
     except units.UnitError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
 
 
-def date(text):
+def date(text: Any) -> Any:
     try:
         when = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
@@ -60,7 +65,7 @@ def date(text):
     return when if when.tzinfo else when.replace(tzinfo=orbits.UTC)
 
 
-def arguments():
+def arguments() -> Any:
     p = Parser(prog="helio-lab passes", epilog=EPILOG, description="Contacts, ranges and elevation-dependent fading from an orbit.")
     p.add_argument("--tle", required=True, metavar="FILE", help="two-line elements")
     p.add_argument("--satellite", metavar="NAME", help="which of the file (default: the first)")
@@ -79,11 +84,11 @@ def arguments():
     return p
 
 
-def word(name, fallback):
+def word(name: str, fallback: Any) -> Any:
     return re.sub(r"[^A-Za-z0-9_.]+", "_", name or "").strip("_")[:30] or fallback
 
 
-def choose(satellites, name, path):
+def choose(satellites: Any, name: str, path: str) -> Any:
     if name is None:
         return satellites[0]
     for one in satellites:
@@ -92,7 +97,7 @@ def choose(satellites, name, path):
     raise places.PlacesError(f"{path}: there is no satellite {name}; there are {', '.join(one.name for one in satellites)}")
 
 
-def epoch(satellite):
+def epoch(satellite: Any) -> Any:
     record = satellite.record
     seconds = round((record.jdsatepoch - 2440587.5 + record.jdsatepochF) * 86400)
     return datetime.datetime.fromtimestamp(seconds, orbits.UTC)
@@ -101,15 +106,15 @@ def epoch(satellite):
 # ---- what is written ----
 
 
-def seconds(t):
+def seconds(t: Any) -> Any:
     return units.duration_text(round(t, 3)) if t > 0 else "0s"
 
 
-def delay(distance):
+def delay(distance: Any) -> Any:
     return units.duration_text(round(distance / orbits.LIGHT, 7))
 
 
-def table(found):
+def table(found: Any) -> Any:
     """The delay over time; each pass has its points, and between passes nobody asks."""
     points, last = [], -1.0
     for one in found:
@@ -120,7 +125,7 @@ def table(found):
     return points
 
 
-def scenario(a, found, trace):
+def scenario(a: argparse.Namespace, found: Any, trace: Any) -> Any:
     contacts = [{"from": seconds(one.rise), "to": seconds(one.set)} for one in found]
     both = {"start": "0", "delay": table(found), "contacts": contacts}
     down = {"rate": a.rate}
@@ -129,7 +134,7 @@ def scenario(a, found, trace):
     return {"seed": str(a.seed), "both": both, "forward": down, "return": {"rate": a.rate_up}}
 
 
-def plan(a, numbers, found):
+def plan(a: argparse.Namespace, numbers: Any, found: Any) -> Any:
     contacts, ranges = [], []
     for name, passes in found.items():
         sat, ground = str(numbers[a.name]), str(numbers[name])
@@ -149,10 +154,10 @@ BYTES = 100e6    # of the lab's traffic at most: a demonstration, not a load
 PAYLOAD = 250e3
 
 
-def windows(found):
+def windows(found: Any) -> Any:
     """When the satellite sees any station: [from, to), in order."""
-    out = []
-    for one in sorted((one for passes in found.values() for one in passes), key=lambda one: one.rise):
+    out: list[Any] = []
+    for one in sorted((one for passes in found.values() for one in passes), key=lambda one: float(one.rise)):
         if out and one.rise <= out[-1][1]:
             out[-1][1] = max(out[-1][1], one.set)
         else:
@@ -160,7 +165,7 @@ def windows(found):
     return out
 
 
-def sending(a, seen):
+def sending(a: argparse.Namespace, seen: Any) -> Any:
     """(start, end, bit/s, duration of the run) of the lab's traffic: it begins with the first contact and ends when the last
     one begins (with a single one: in its first half), slow enough that each can carry down what was sent before it. The run
     ends a little after the last contact: nothing arrives later."""
@@ -176,7 +181,7 @@ def sending(a, seen):
     return first, end, min(speeds), last[1] + 10
 
 
-def lab(a, stations, found):
+def lab(a: argparse.Namespace, stations: Any, found: Any) -> Any:
     start, end, speed, over = sending(a, windows({s.name: found[s.name] for s in stations}))
     start, over = math.ceil(start), math.ceil(over)
     sends = max(1, math.floor(end - start))
@@ -189,7 +194,7 @@ def lab(a, stations, found):
             "duration": f"{over}s"}
 
 
-def write(path, title, tree):
+def write(path: str, title: Any, tree: places.Map) -> None:
     writer = places.Writer(title)
     writer.add(places.put(tree, (path, 0)))
     writer.write(path)
@@ -198,14 +203,14 @@ def write(path, title, tree):
 # ---- fading ----
 
 
-def run(*words):
+def run(*words: Any) -> Any:
     done = subprocess.run([programs.find(words[0]), *words[1:]], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise Failed(done.stderr.strip() or f"{words[0]} ended with code {done.returncode}")
     return done.stdout
 
 
-def pass_runs(a, one, seed):
+def pass_runs(a: argparse.Namespace, one: Any, seed: Any) -> Iterator[Any]:
     """(bad, steps) of one pass: scintillation and distance follow its elevation."""
     profile = ",".join(f"{t - one.rise:.1f}s:{max(elevation, 0.1):.1f}" for t, elevation, _ in thin(one.points))
     text = run("helio-trace", "gen", "--scintillation", "gamma-gamma", "--elevation", profile, "--margin", a.margin, "--fec", a.fec,
@@ -216,12 +221,12 @@ def pass_runs(a, one, seed):
             yield int(state), int(steps)
 
 
-def thin(points, most=24):
+def thin(points: Any, most: int = 24) -> Any:
     every = max(1, math.ceil(len(points) / most))
     return points[::every] + ([points[-1]] if (len(points) - 1) % every else [])
 
 
-def trace(a, found, path):
+def trace(a: argparse.Namespace, found: Any, path: str) -> None:
     """One trace from time zero on: good where no pass is, since there the contacts decide."""
     at = 0
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="ascii") as f:
@@ -238,7 +243,7 @@ def trace(a, found, path):
         run("helio-trace", "convert", f.name, path)
 
 
-def work(a):
+def work(a: argparse.Namespace) -> Any:
     try:
         satellite = choose(orbits.read_elements(a.tle), a.satellite, a.tle)
     except OSError as e:
@@ -254,7 +259,7 @@ def work(a):
     if not any(found.values()):
         raise Failed(f"{satellite.name} does not rise above {a.elevation:g} degrees at any station in that time")
     os.makedirs(a.out, exist_ok=True)
-    rows = sorted(((one, name) for name, passes in found.items() for one in passes), key=lambda pair: pair[0].rise)
+    rows = sorted(((one, name) for name, passes in found.items() for one in passes), key=lambda pair: float(pair[0].rise))
     with open(os.path.join(a.out, "passes.csv"), "w", newline="", encoding="utf-8") as f:
         w = csv.writer(f, lineterminator="\n")
         w.writerow(["station", "rise", "rise_s", "culmination_s", "set_s", "duration_s", "elevation_max_deg", "range_min_km"])
@@ -265,7 +270,7 @@ def work(a):
             print(f"{when:%Y-%m-%d %H:%M:%S}  {name:<12} {one.set - one.rise:6.0f} s  up to {one.elevation:4.1f} degrees")
     numbers = {name: i + 1 for i, name in enumerate([a.name, *(s.name for s in stations), "mission"])}
     origin = f"from {os.path.basename(a.tle)} ({satellite.name}), time zero {a.start:%Y-%m-%dT%H:%M:%SZ}"
-    for i, s in enumerate(stations):
+    for s in stations:
         path = None
         if a.fading == "optical" and found[s.name]:
             path = os.path.join(a.out, f"link-{a.name}-{s.name}.htr")
@@ -281,7 +286,7 @@ def work(a):
     return 0
 
 
-def main(argv):
+def main(argv: list[str]) -> Any:
     a = arguments().parse_args(argv)
     try:
         return work(a)

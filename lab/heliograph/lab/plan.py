@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nodes know of channels beforehand: the contact plan of a lab, and the light time for LTP's timer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 from .. import places, units
 from ..places import Map, put
 from . import handover, shared, station
+
+if TYPE_CHECKING:
+    from .file import Lab, Link
 
 FOREVER = "36500d"     # of a contact that does not end
 LOCAL = "10us"         # from process to process
 
 
-def has_contacts(lab):
+def has_contacts(lab: Lab) -> bool:
     return any(one.channel[way].get("contacts") for one in (*lab.links.values(), *lab.channels.values()) if one.channel is not None
                for way in shared.WAYS)
 
 
-def way_plan(lab, link, way, ends, plan, horizon):
+def way_plan(lab: Lab, link: Link, way: str, ends: tuple[str, str], plan: Map, horizon: str) -> None:
     between = [str(lab.nodes[end].number) for end in ends]
     for stay in handover.stays(link):
         if stay.end is None or stay.begin < stay.end:  # else its gap is all of it
             stay_plan(link, stay, way, between, plan, horizon)
 
 
-def stay_plan(link, stay, way, ends, plan, horizon):
+def stay_plan(link: Link, stay: handover.Stay, way: str, ends: list[str], plan: Map, horizon: str) -> None:
     """Of the time in which the link passes one channel: contacts with its rate, and the light time."""
     keys = stay.over.channel[way] if stay.over.channel is not None else Map()
     a, b = ends
@@ -41,7 +50,7 @@ def stay_plan(link, stay, way, ends, plan, horizon):
         plan["ranges"].append(put({**span, "table": table}, link.place))
 
 
-def cut(table, stay):
+def cut(table: Any, stay: Any) -> Any:
     """Of a table over time what holds during the stay, with points at its ends; what is not understood is told elsewhere."""
     try:
         points = [(units.duration(point["at"]), units.duration(point["owlt"])) for point in table]
@@ -55,7 +64,7 @@ def cut(table, stay):
     return [{"at": text_of(at), "owlt": units.duration_text(owlt)} for at, owlt in whole]
 
 
-def value_at(points, at):
+def value_at(points: Any, at: Any) -> Any:
     """Linear between two points, constant outside."""
     for (t0, d0), (t1, d1) in zip(points, points[1:]):
         if t0 <= at < t1:
@@ -63,13 +72,14 @@ def value_at(points, at):
     return points[0][1] if at < points[0][0] else points[-1][1]
 
 
-def text_of(seconds):
+def text_of(seconds: float) -> str:
     return units.duration_text(seconds) if seconds else "0s"
 
 
-def spans(contacts, stay, place, horizon):
+def spans(contacts: places.Items | places.Word | None, stay: Any, place: Any,
+          horizon: Any) -> Iterator[tuple[places.Word, places.Word, tuple[str, int]]]:
     """(start, end, place) of the contacts within the stay, as they are written where it does not cut them."""
-    found = [span for span in contacts if isinstance(span, dict)] if isinstance(contacts, list) else []  # others are told elsewhere
+    found: list[Any] = [span for span in contacts if isinstance(span, dict)] if isinstance(contacts, list) else []  # others are told elsewhere
     for span in found or [put({"from": text_of(stay.begin), "to": horizon if stay.end is None else text_of(stay.end)}, place)]:
         begin, end = span.get("from", "0"), span.get("to", horizon)
         try:
@@ -84,7 +94,7 @@ def spans(contacts, stay, place, horizon):
         yield begin, end, span.place
 
 
-def longer(delay, more):
+def longer(delay: Any, more: Any) -> Any:
     """A delay, or a table of delays, with so many seconds more; what is not understood is told elsewhere."""
     try:
         if isinstance(delay, str):
@@ -94,7 +104,7 @@ def longer(delay, more):
         return delay
 
 
-def contact_plan(lab, begin, horizon=FOREVER):
+def contact_plan(lab: Lab, begin: str, horizon: str = FOREVER) -> Map:
     """horizon: the end of contacts that do not end."""
     plan = Map({"start": begin, "contacts": [], "ranges": []})
     for link in lab.links.values():
@@ -103,7 +113,7 @@ def contact_plan(lab, begin, horizon=FOREVER):
     return plan
 
 
-def longest_delay(link):
+def longest_delay(link: Link) -> str | None:
     """One-way light time for LTP's timer; None when it is not understood (which is told elsewhere)."""
     if link.channel is None and link.station is None:
         return LOCAL

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab FILE prompt: commands for a running lab, one a line. On a terminal with completion and a history; else each line of the standard
 input is a command."""
+
+from __future__ import annotations
+
 import contextlib
 import os
 import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from .. import places
 from ..processes import Failed
 from . import file as lab_file, state as lab_state
+
+if TYPE_CHECKING:
+    pass
 
 HELP = """exec NODE COMMAND...        a command at a node: exec 1 helioctl links
 NODE COMMAND...             the same, where no command has the node's name
@@ -24,18 +32,18 @@ COMMANDS = ("exec", "status", "logs", "link", "set", "down", "help", "quit")
 HISTORY_MAX = 1000
 
 
-def history_file():
+def history_file() -> Any:
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(state, "heliograph", "lab-history")
 
 
-def programs_of(known):
+def programs_of(known: Any) -> Any:
     with contextlib.suppress(OSError):
         return sorted(name for name in os.listdir(known["programs"]) if name.startswith(("helio", "aap2")) and os.access(os.path.join(known["programs"], name), os.X_OK))
     return []
 
 
-def logs_of(known):
+def logs_of(known: Any) -> Any:
     with contextlib.suppress(OSError):
         return sorted(name[:-4] for name in os.listdir(known["out"]) if name.endswith(".log"))
     return []
@@ -43,14 +51,14 @@ def logs_of(known):
 
 class Words:
     """What can stand at a place of a line."""
-    def __init__(self, known):
+    def __init__(self, known: Any) -> None:
         self.known, self.nodes = known, list(known["sockets"])
         self.links, self.channels = [], []
         with contextlib.suppress(places.PlacesError, Failed, OSError):
             lab = lab_file.load(known["file"])
             self.links, self.channels = list(lab.links), list(lab.channels)
 
-    def at(self, before):
+    def at(self, before: Any) -> Any:
         """Candidates after the words before."""
         if not before:
             return [*COMMANDS, *self.nodes]
@@ -67,18 +75,18 @@ class Words:
         return first.get(command, []) if place == 1 else []
 
     @staticmethod
-    def keys():
+    def keys() -> Any:
         return [f"{key}=" for key in lab_file.WAY]
 
 
-def complete(words, line, begin, text):
+def complete(words: Any, line: Any, begin: Any, text: Any) -> Any:
     """What the text at that place of the line can become, with a space behind what is whole."""
     found = [word for word in dict.fromkeys(words.at(line[:begin].split())) if word.startswith(text)]
     return [word if word.endswith("=") else word + " " for word in found]
 
 
 @contextlib.contextmanager
-def editing(words):
+def editing(words: Any) -> Iterator[Any]:
     """Completion and history of the terminal's line, where Python has them."""
     try:
         import readline
@@ -87,7 +95,7 @@ def editing(words):
         return
     path = history_file()
 
-    def at(text, number):
+    def at(text: Any, number: Any) -> Any:
         found = complete(words, readline.get_line_buffer(), readline.get_begidx(), text)
         return found[number] if number < len(found) else None
     readline.set_completer_delims(" \t")
@@ -105,7 +113,7 @@ def editing(words):
             os.chmod(path, 0o600)
 
 
-def run_command(command):
+def run_command(command: Any) -> Any:
     """A program in the foreground: Ctrl-C is for it alone."""
     sys.stdout.flush()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -119,11 +127,11 @@ def run_command(command):
 
 class Prompt:
     """`do(command, words)` does what `helio-lab FILE COMMAND …` does and returns its exit code; `command_at(words)` is the command line of exec."""
-    def __init__(self, file, known, do, command_at):
+    def __init__(self, file: str, known: Any, do: Any, command_at: Any) -> None:
         self.state, self.do, self.command_at = lab_state.State(file), do, command_at
         self.words = Words(known)
 
-    def line(self, text):
+    def line(self, text: Any) -> Any:
         """Does a line; its exit code. EOFError: the last one."""
         words = shlex.split(text, comments=True)
         if not words:
@@ -143,7 +151,7 @@ class Prompt:
             raise places.PlacesError(f"{words[0]}: no command and no node; help lists the commands, nodes are {', '.join(self.words.nodes)}")
         return self.do(words[0], words[1:])
 
-    def tried(self, text, guard):
+    def tried(self, text: Any, guard: Any) -> Any:
         """A line whose end by Ctrl-C, or by a wrong word, is not that of the prompt."""
         try:
             return guard(lambda: self.line(text))
@@ -156,10 +164,10 @@ class Prompt:
             print(f"helio-lab: {e}", file=sys.stderr)
             return 2
 
-    def over(self):
+    def over(self) -> Any:
         return self.state.load() is None
 
-    def run(self, guard):
+    def run(self, guard: Any) -> Any:
         """Until Ctrl-D, `quit` or the lab's end. The exit code: of a terminal 0, else the first one that is not 0."""
         terminal, code = sys.stdin.isatty(), 0
         with editing(self.words) if terminal else contextlib.nullcontext():

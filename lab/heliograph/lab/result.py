@@ -1,33 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a lab leaves behind: the folder with configurations, versions, machine, messages, logs, tables and result.json."""
+
+from __future__ import annotations
+
 import json
 import os
 import shutil
 import subprocess
+from typing import TYPE_CHECKING, Any
 
 from .. import machine, places, programs, units
 from ..processes import Failed
 from . import handover, hints, shared, view
 
+if TYPE_CHECKING:
+    from .file import Flow, Lab, Link
+
 UNUSED = 0.01  # of a link's rate, for want of a processor
 USED = {"sim": ["helio-sim"], "local": ["heliod", "helio-emu"], "netns": ["heliod", "helio-emu"]}
 
 
-def write_json(path, value):
+def write_json(path: str, value: dict[str, Any]) -> None:
     with open(path, "w", encoding="utf-8") as f:
         json.dump(value, f, indent=2)
         f.write("\n")
 
 
-def load_json(path):
+def load_json(path: str) -> dict[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as f:
-            return json.load(f)
+            result: dict[str, Any] = json.load(f)
+            return result
     except (OSError, ValueError):
         return None
 
 
-def begin(lab, out, mode):
+def begin(lab: Lab, out: str, mode: str) -> None:
     """The folder, with what the run will be made of. It must be empty: logs are appended to."""
     if os.path.isdir(out) and os.listdir(out):
         raise places.PlacesError(f"{out} is not empty; give each run a folder of its own with --out")
@@ -39,21 +47,22 @@ def begin(lab, out, mode):
         "versions": machine.versions([*USED[mode], "helio-perf", "helio-analyze"]), "machine": machine.describe()})
 
 
-def log_files(out):
+def log_files(out: str) -> list[str]:
     return sorted(os.path.join(out, name) for name in os.listdir(out)
                   if name.endswith((".segments.csv", ".bundles.csv", ".drops.csv")))
 
 
-def analyse(out):
+def analyse(out: str) -> dict[str, Any] | None:
     """Tables, and the summary as text and JSON, of all logs of the folder; the latter. None without logs."""
     logs = log_files(out)
     if not logs:
         return None
-    command = [programs.find("helio-analyze"), *logs]
+    command: list[str] = [programs.find("helio-analyze"), *logs]
     table = ["--bundles", os.path.join(out, "bundles.csv")] if any(".bundles." in log for log in logs) else []
     table += ["--sessions", os.path.join(out, "sessions.csv")] if any(".segments." in log for log in logs) else []
-    for words, name in ((["--json", *table], "analysis.json"), ([], "summary.txt")):
-        done = subprocess.run([*command, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    outputs: list[tuple[list[str], str]] = [(["--json", *table], "analysis.json"), ([], "summary.txt")]
+    for more, name in outputs:
+        done = subprocess.run([*command, *more], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             raise Failed(f"helio-analyze: {done.stderr.strip()}")
         with open(os.path.join(out, name), "w", encoding="utf-8") as f:
@@ -61,7 +70,7 @@ def analyse(out):
     return load_json(os.path.join(out, "analysis.json"))
 
 
-def rate_of(link):
+def rate_of(link: Link) -> int:
     rates = [rate for one in link.passes for way in shared.WAYS if (rate := shared.rate(one, way) or "unlimited") != "unlimited"]
     try:
         return max(map(units.rate, rates), default=0)
@@ -69,7 +78,7 @@ def rate_of(link):
         return 0
 
 
-def doubts(lab, channels, nodes, seconds):
+def doubts(lab: Lab, channels: dict[str, dict[str, Any]], nodes: dict[str, Any], seconds: Any) -> list[str]:
     """What the machine did not do in time, or lost: then the figures are its, too."""
     reasons = [f"link {name}: {reason}" for name, shown in channels.items() for reason in shown.get("not_faithful", [])]
     for name, shown in nodes.items():
@@ -77,19 +86,19 @@ def doubts(lab, channels, nodes, seconds):
             if link.get("socket_drops"):
                 reasons.append(f"node {name}: {link['socket_drops']} datagrams dropped at its socket")
             mine = next((one for one in lab.links.values() if name in one.ends and f"to-{one.other(name)}" == link["name"]), None)
-            rate = rate_of(mine) if mine else 0
+            rate: Any = rate_of(mine) if mine else 0
             if rate and seconds and link.get("credit_lost", 0) * 8 / (rate * seconds) > UNUSED:
                 share = link["credit_lost"] * 8 / (rate * seconds)
                 reasons.append(f"node {name}: {100 * share:.1f} % of the rate of {link['name']} not sent, since it had no processor")
     return reasons
 
 
-def never_ran(one):
+def never_ran(one: dict[str, Any]) -> bool:
     """The lab was over before this traffic began."""
     return one.get("code") is None
 
 
-def finish(lab, out, mode, shown):
+def finish(lab: Lab, out: str, mode: str, shown: dict[str, Any]) -> dict[str, Any]:
     """shown: traffic, servers, channels, nodes, seconds. Writes result.json and the tables; the result."""
     reasons = [] if mode == "sim" else doubts(lab, shown["channels"], shown["nodes"], shown["seconds"])
     failed = [name for name, one in shown["traffic"].items() if one.get("code") or (never_ran(one) and not shown["interrupted"])]
@@ -104,13 +113,13 @@ def finish(lab, out, mode, shown):
 # ---- for people ----
 
 
-def ms(value):
+def ms(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.1f} ms" if value < 10000 else f"{value / 1000:.1f} s"
 
 
-def flow_line(flow, one):
+def flow_line(flow: Flow, one: dict[str, Any]) -> str:
     where = f"{flow.source} to {flow.target}" if flow.target else f"at {flow.source}"
     head = f"{flow.name:<10} {where:<16} "
     if never_ran(one):
@@ -128,17 +137,17 @@ def flow_line(flow, one):
     return head + f"{line}, {one['goodput_bps'] / 1e6:.3f} Mbit/s, mean delay {ms(mean)}"
 
 
-def way_text(way):
+def way_text(way: Any) -> str:
     """A relay of streams sees octets, others see frames."""
     return f"{way['in']} in, {sum(way['dropped'].values())}" if "in" in way else f"{way['in_bytes']} bytes in, {way['lost_bytes']}"
 
 
-def channel_line(name, shown):
+def channel_line(name: str, shown: dict[str, dict[str, dict[str, int] | float]]) -> str:
     ways = [f"{way} {way_text(shown[way])} lost" for way in ("forward", "return") if way in shown]
     return f"{'link ' + name:<16} " + "; ".join(ways)
 
 
-def tell_hops(bundles, names):
+def tell_hops(bundles: dict[str, Any], names: dict[str, str]) -> None:
     """How long bundles took from node to node, and all told. names: of nodes by their endpoint."""
     for hop in bundles["hops"]:
         print(f"{'hop ' + names.get(hop['from'], hop['from']) + ' to ' + names.get(hop['to'], hop['to']):<27} {hop['bundles']:>6} {'bundle,' if hop['bundles'] == 1 else 'bundles,'} mean {ms(hop['time_ms']['mean'])}, p99 {ms(hop['time_ms']['p99'])}")
@@ -147,7 +156,7 @@ def tell_hops(bundles, names):
         print(f"{'source to application':<27} {bundles['source_to_application']:>6} {'bundle,' if bundles['source_to_application'] == 1 else 'bundles,'} mean {ms(whole['mean'])}, p99 {ms(whole['p99'])}")
 
 
-def tell(lab, out, result):
+def tell(lab: Lab, out: str, result: dict[str, Any]) -> None:
     if (result["analysis"] or {}).get("bundles"):
         tell_hops(result["analysis"]["bundles"], {node.endpoint("0"): name for name, node in lab.nodes.items()})
     for flow in lab.traffic:

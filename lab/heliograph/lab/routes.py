@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways through a lab's network: distances in links, and the routes of a node."""
 
+from __future__ import annotations
 
-def distances(lab, target):
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .file import Lab, Link
+
+
+def distances(lab: Lab, target: str | None) -> dict[str | None, int]:
     found, edge = {target: 0}, [target]
     while edge:
         found_next = []
@@ -17,7 +24,7 @@ def distances(lab, target):
     return found
 
 
-def routes_of(lab, node):
+def routes_of(lab: Lab, node: str) -> list[dict[str, str]]:
     """To each node: over the shortest way, then over those by neighbours that are no farther from it."""
     out = []
     links = [link for link in lab.links.values() if node in link.ends]
@@ -34,6 +41,6 @@ def routes_of(lab, node):
     return out
 
 
-def link_name(lab, link, other):
+def link_name(lab: Lab, link: Link, other: str) -> str:
     del lab
     return str(link.at.get(link.ends[1 - link.ends.index(other)], {}).get("name") or f"to-{other}")

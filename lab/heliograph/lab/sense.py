@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a lab file says that can be read and makes no sense: traffic that could not send anything or get anywhere, and what would
 begin when the lab is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .. import units
+
+if TYPE_CHECKING:
+    from .file import Flow, Lab, Link, Node, Reader
 
 COUNTS = ("window", "count")  # whole numbers
 LEAST = {"payload": (1, "a bundle has at least one byte, such as 50kB"), "window": (1, "at least one bundle is on its way, such as 20"),
@@ -9,7 +17,7 @@ LEAST = {"payload": (1, "a bundle has at least one byte, such as 50kB"), "window
          "rate": (1, "bundles or bits a second above 0, such as 1Mbit/s or 20b"), "interval": (1, "a time above 0, such as 1s")}
 
 
-def number(key, text):
+def number(key: str, text: Any) -> float | None:
     """The value, as far as it has to be known here; None: the program that reads it says what is wrong."""
     try:
         if key in ("payload", "data"):
@@ -23,7 +31,7 @@ def number(key, text):
         return None
 
 
-def check_values(reader, flow):
+def check_values(reader: Reader, flow: Flow) -> None:
     for key, (least, right) in LEAST.items():
         word = flow.keys.get(key)
         if not isinstance(word, str):
@@ -35,11 +43,11 @@ def check_values(reader, flow):
             reader.wrong(word, f"{flow.what}.{key}: \"{word}\" is no whole number: {right}")
 
 
-def parts(nodes, links):
+def parts(nodes: dict[str, Node], links: dict[str, Link]) -> dict[str, str]:
     """Each node's name with that of one node of those that it is connected with."""
     of = {name: name for name in nodes}
 
-    def root(name):
+    def root(name: str) -> str:
         while of[name] != name:
             name = of[name]
         return name
@@ -49,7 +57,7 @@ def parts(nodes, links):
     return {name: root(name) for name in nodes}
 
 
-def check_course(reader, flow, nodes, part):
+def check_course(reader: Reader, flow: Flow, nodes: dict[str, Node], part: dict[str, str]) -> None:
     """Nodes that have links besides, of heliod's own words, may reach others in ways that are not known here."""
     if flow.target is None or part[flow.source] == part[flow.target]:
         return
@@ -59,7 +67,7 @@ def check_course(reader, flow, nodes, part):
                  f"{flow.what}.{flow.kind}: no links lead from {flow.source} to {flow.target}; add one below links:, such as {flow.source}-{flow.target}: {{}}")
 
 
-def check(reader, lab):
+def check(reader: Reader, lab: Lab) -> None:
     part = parts(lab.nodes, lab.links)
     for flow in lab.traffic:
         check_values(reader, flow)

@@ -7,12 +7,21 @@ one clock and one account, and directions of links may share a transmitter.
 
 What a transmitter's keys may be is checked by helio-emu, which reads the file that is made of this.
 """
+
+from __future__ import annotations
+
 import dataclasses
 import re
+from typing import TYPE_CHECKING, Any
 
 from .. import places, units
 from ..places import Items, Map, Word, put
 from . import handover, station
+
+if TYPE_CHECKING:
+    from .derive import Derived
+    from .file import Lab, Link, Reader
+    from .sim import Addresses
 
 KEYS = ("of", "rate", "queue", "codel", "mark", "changes")  # of a transmitter
 LINE = ("rate", "queue", "codel", "mark")                   # that its directions have none of
@@ -25,7 +34,7 @@ WAIT_MAX = 1.0  # of a queue, for the timers
 
 @dataclasses.dataclass
 class Transmitter:
-    of: list        # of (link, way)
+    of: list[Any]        # of (link, way)
     keys: Map       # all but `of`
     place: Word     # its name
 
@@ -33,14 +42,14 @@ class Transmitter:
 # ---- of the lab file ----
 
 
-def members(tree):
+def members(tree: Map) -> set[str]:
     """The words of all lists `of`, before anything of them is checked: such links have a channel."""
     shared = tree.get("shared")
     lists = [one.get("of") for one in shared.values() if isinstance(one, Map)] if isinstance(shared, Map) else []
     return {str(word) for items in lists if isinstance(items, Items) for word in items if isinstance(word, Word)}
 
 
-def read(reader, links, channels):
+def read(reader: Reader, links: dict[str, Link], channels: Any) -> tuple[dict[str, Transmitter], bool]:
     """(transmitters by name, is there one emulator); each link is told of its own."""
     tree, out = reader.tree, {}
     wanted = reader.parsed(tree, "emulator", "", station.one_of("one", "each"))
@@ -56,12 +65,12 @@ def read(reader, links, channels):
         out[str(name)] = Transmitter(of, Map((key, word) for key, word in value.items() if key != "of"), name)
         out[str(name)].keys.place = value.place
         for link, way in of:
-            one = channels.get(link) or links[link]
-            one.lines[way] = out[str(name)].keys
+            holder: Any = channels.get(link) or links[link]
+            holder.lines[way] = out[str(name)].keys
             for key in LINE:
-                if key in one.channel[way]:
+                if key in holder.channel[way]:
                     kind = "channels" if link in channels else "links"
-                    reader.wrong(one.channel[way].key(key), f"{kind}.{link}.{way}.{key}: this direction has the line of {what}; leave {key} away, or write it there")
+                    reader.wrong(holder.channel[way].key(key), f"{kind}.{link}.{way}.{key}: this direction has the line of {what}; leave {key} away, or write it there")
     handed = any(link.overs for link in links.values())
     if out and wanted == "each":
         reader.wrong(tree["emulator"], "emulator: links share a transmitter in one emulator only; write one, or leave it away")
@@ -70,7 +79,7 @@ def read(reader, links, channels):
     return out, bool(out) or handed or wanted == "one"
 
 
-def direction(reader, word, links, channels, what):
+def direction(reader: Reader, word: Word, links: dict[str, Link], channels: dict[str, Any], what: str) -> tuple[str, str] | None:
     """LINK.WAY as two; None, and said, when it is none that can be shared."""
     link, dot, way = str(word).rpartition(".")
     if not isinstance(word, Word) or not dot or way not in WAYS:
@@ -88,34 +97,35 @@ def direction(reader, word, links, channels, what):
     return None
 
 
-def rate(link, way):
+def rate(link: Link, way: str) -> Any:
     """Of the line of one way, its own or a shared one (of the first that it passes, if it is handed over); None: there is none."""
     link = link.passes[0]
-    line = link.lines.get(way) or (link.channel[way] if link.channel is not None else {})
+    line: Any = link.lines.get(way) or (link.channel[way] if link.channel is not None else {})
     return line.get("rate")
 
 
-def pace(passed, way):
+def pace(passed: Link, way: str) -> dict[str, Word | None]:
     """How who sends this way into a link or a channel is paced; None: as the adapter is without a word."""
     return {"rate": rate(passed, way), "overhead": passed.passes[0].channel.get("overhead")}
 
 
-def wait(lab, link):
+def wait(lab: Lab, link: Link) -> float:
     """Seconds that a datagram of the link, or its answer, may lie in queues that others fill as well: of each way the longest
     of the channels that it passes."""
     return sum(max(line_wait(lab, passed, way) for passed in link.passes) for way in WAYS)
 
 
-def line_wait(lab, passed, way):
+def line_wait(lab: Lab, passed: Link, way: str) -> float:
     """A second at most: with a deeper queue that would be too long for a segment that was lost."""
     of = next((one.of for one in lab.shared.values() if (passed.name, way) in one.of), [(passed.name, way)])
     keys = passed.lines.get(way) or (passed.channel[way] if passed.channel is not None else {})
     if len(of) == 1 and not handover.meet(lab, passed.name) or keys.get("rate", "unlimited") == "unlimited":
         return 0.0
-    return min(queue_time(keys), WAIT_MAX)
+    result: float = min(queue_time(keys), WAIT_MAX)
+    return result
 
 
-def queue_time(keys):
+def queue_time(keys: Any) -> Any:
     queue = str(keys.get("queue", QUEUE))
     try:
         return units.duration(queue)
@@ -130,7 +140,7 @@ def queue_time(keys):
 # ---- what is derived ----
 
 
-def names(channels):
+def names(channels: dict[str, str]) -> dict[str, str]:
     """What the emulator calls them: it takes 32 letters, digits, - and _. None is called as another one."""
     out = {}
     for i, name in enumerate(channels, 1):
@@ -140,7 +150,7 @@ def names(channels):
     return out
 
 
-def config(lab, derived, addresses, start):
+def config(lab: Lab, derived: Derived, addresses: Addresses, start: str) -> Map:
     """The emulator's file: the links' scenarios and addresses, the transmitters."""
     called, of = names(derived.channels), {}
     tree = Map({put("start", None): put(start, None), put("links", None): Map()})
@@ -148,7 +158,7 @@ def config(lab, derived, addresses, start):
         for name, ways, at in addresses.pieces(link) if link.channel is not None else ():
             if at is None:
                 continue  # streams, whose channels are beside it
-            one = {"scenario": derived.channels[name], "listen": at["listen"], "to": at["to"], "return_to": at["back"]}
+            one: Any = {"scenario": derived.channels[name], "listen": at["listen"], "to": at["to"], "return_to": at["back"]}
             if link.overs:
                 one = {**(derived.gaps.get(name, {})), **one, "handover": handover.config(link, called)}
                 del one["scenario"]
@@ -173,7 +183,7 @@ def config(lab, derived, addresses, start):
 # ---- what changes while it runs ----
 
 
-def flat(way):
+def flat(way: Any) -> Any:
     out = {key: value for key, value in way.items() if key != "erasures"}
     erasures = dict(way.get("erasures", {}))
     if "iid" in erasures:
@@ -181,15 +191,15 @@ def flat(way):
     return {**out, "erasures": erasures}
 
 
-def whole_changed(before, after):
+def whole_changed(before: Link, after: Link) -> list[Any]:
     """Keys of the channel as a whole that are others."""
     return [key for key in WHOLE if places.plain(before.channel.get(key)) != places.plain(after.channel.get(key))]
 
 
-def changes(before, after, pieces, said):
+def changes(before: Any, after: Any, pieces: Any, said: Any) -> Any:
     """What the running emulator is told of a link: piece -> way -> keys; PlacesError when it cannot change so.
     said: where a person wrote it. Nothing of one that is handed over: its channels have names of their own."""
-    found = {}
+    found: dict[str, Any] = {}
     if before.overs:
         return found
     for way in WAYS:
@@ -214,7 +224,7 @@ def changes(before, after, pieces, said):
 # ---- what came of it ----
 
 
-def results(report, channels):
+def results(report: Any, channels: dict[str, str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """(of each channel, of each transmitter) what the emulator told, by the lab's names."""
     report = report or {}
     back = {called: name for name, called in names(channels).items()}
@@ -229,6 +239,6 @@ def results(report, channels):
     return {name: links.get(called, {}) for called, name in back.items()}, shared
 
 
-def line(name, shown):
+def line(name: str, shown: Any) -> Any:
     parts = ", ".join(f"{member['of']} {100 * member['share']:.1f} %" for member in shown["members"])
     return f"{'shared ' + name:<16} {shown['bytes']} bytes on the air: {parts}"

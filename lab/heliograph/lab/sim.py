@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mode sim: the same configurations, channels and traffic in virtual time, by helio-sim --node."""
+
+from __future__ import annotations
+
 import json
 import os
 import shlex
 import subprocess
+from collections.abc import Iterator
+from typing import Any
 
 from .. import places, programs, units
 from ..places import Items, Map, put
@@ -18,14 +23,14 @@ class Addresses(lab_derive.Addresses):
     """Streams need no relay here: the simulator takes them over the channel between two nodes."""
     wan_relay = frames_by_tcp = named_streams = False
 
-    def ends(self, link):
+    def ends(self, link: file.Link) -> tuple[tuple[tuple[str, str], tuple[str, str]], str | None]:
         if link.adapter in lab_derive.STREAMS:
             a, b, _ = self.of[link.name]
             return ((a, b), (b, a)), None
         return super().ends(link)
 
 
-def client_words(command):
+def client_words(command: lab_derive.Command) -> str:
     """The words of helio-perf's client or server as helio-sim has them: it writes no files of them."""
     words = list(command.words[2:])
     at = words.index("--json")
@@ -33,18 +38,18 @@ def client_words(command):
     return " ".join(map(shlex.quote, words))
 
 
-def ping_words(lab, command):
-    flow = command.flow
+def ping_words(lab: file.Lab, command: lab_derive.Command) -> str:
+    flow: Any = command.flow
     keys = {key: flow.keys.get(key, default) for key, default in (("count", "5"), ("interval", "1s"), ("lifetime", "1min"))}
     index = list(lab.nodes).index(flow.source) + 1
     return f"{index}={lab.nodes[flow.target].endpoint(lab_derive.ECHO)},{keys['count']},{keys['interval']},{keys['lifetime']}"
 
 
-def starting(command):
+def starting(command: lab_derive.Command) -> str:
     return f"@{units.duration_text(command.start)} " if command.start else ""
 
 
-def event_words(lab, event):
+def event_words(lab: file.Lab, event: file.Event) -> Iterator[str]:
     if event.whom in lab.channels:
         return  # what the ends are told of it is among pace_words
     link = lab.links[event.whom]
@@ -56,7 +61,7 @@ def event_words(lab, event):
             yield f"{begin} set {json.dumps(places.plain(event.ends[i]))}"
 
 
-def pace_words(lab):
+def pace_words(lab: file.Lab) -> Iterator[Any]:
     """A hand-over to a channel of another rate or overhead, or an event that changes the one that is passed."""
     versions = [(0.0, lab), *((event.at, event.then) for event in lab.events if event.then is not None)]
     for step in handover.steps(versions, lab_shared.pace):
@@ -68,7 +73,7 @@ def pace_words(lab):
 # ---- what changes in mid-run ----
 
 
-def flat_way(way):
+def flat_way(way: Map) -> dict[str, places.Word | dict[str, Any]]:
     """A direction's keys as `changes` of a scenario names them; what it does not know stays as it is."""
     out = {key: value for key, value in way.items() if key not in ("erasures", "changes")}
     erasures = dict(way.get("erasures", {}))
@@ -79,11 +84,11 @@ def flat_way(way):
     return out
 
 
-def refuse(event, text):
+def refuse(event: file.Event, text: Any) -> None:
     raise places.PlacesError(f"{places.where(event.set)}: events set: {text}; take --mode local")
 
 
-def way_change(event, what, before, after):
+def way_change(event: file.Event, what: str, before: Map, after: Map) -> Any:
     """What of a direction's channel is another one from the event on, as an item of `changes`; None: nothing."""
     old, new = flat_way(before), flat_way(after)
     changed = [key for key in {**old, **new} if places.plain(old.get(key)) != places.plain(new.get(key))]
@@ -100,7 +105,7 @@ def way_change(event, what, before, after):
     return put({**at, **{key: new.get(key, "0") for key in changed}}, event.set.place) if changed else None
 
 
-def end_changes(lab, link, then, event, addresses):
+def end_changes(lab: file.Lab, link: file.Link, then: file.Lab, event: file.Event, addresses: Any) -> list[Map]:
     """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate. For a link
     that is handed over, the hand-over sets how its ends are paced, because it knows the link's path."""
     derivers = [lab_derive.Deriver(one, "", "/nowhere", addresses, lab_derive.SIM_START) for one in (lab, then)]
@@ -116,18 +121,18 @@ def end_changes(lab, link, then, event, addresses):
     return out
 
 
-def network(holder):
+def network(holder: file.Link) -> Any:
     """The wide area network of a link with a station; None: it has none."""
     station = getattr(holder, "station", None)
     return None if station is None else station.wan
 
 
-def add_change(event, way, change):
+def add_change(event: file.Event, way: Map, change: Map) -> None:
     if change:
         way["changes"] = put(Items([*way.get("changes", ()), change]), event.place)
 
 
-def change_by_events(lab, addresses):
+def change_by_events(lab: file.Lab, addresses: Addresses) -> None:
     """Values that events set become `changes` of the channels, and words for the ends of the links."""
     if any(event.then is not None for event in lab.events):
         return  # this lab was here before
@@ -156,7 +161,7 @@ def change_by_events(lab, addresses):
                 channel[way].get("changes", []).sort(key=lambda change: units.duration(change["at"]))
 
 
-def check_streams(lab):
+def check_streams(lab: file.Lab) -> None:
     """The channel of a stream has all that goes between its nodes."""
     for link in lab.links.values():
         if link.adapter not in lab_derive.STREAMS or link.channel is None:
@@ -168,23 +173,24 @@ def check_streams(lab):
                                          f"all that goes between its nodes, and links.{other.name} joins the same ones; take --mode netns")
 
 
-def streams(lab, derived):
+def streams(lab: file.Lab, derived: lab_derive.Derived) -> dict[str, Any]:
     """Channels that lie between two nodes, or a station and a node, instead of at a relay's address: name -> both, by their numbers."""
-    numbers = {name: i for i, name in enumerate(lab.nodes, 1)}
-    out = {}
+    numbers: Any = {name: i for i, name in enumerate(lab.nodes, 1)}
+    out: Any = {}
     for name in derived.channels:
         if name in derived.relays or name in lab.channels:
             continue
-        link = lab.links[derived.owners[name]]
+        link: Any = lab.links[derived.owners[name]]
         if link.station is not None:
             centre = link.ends[1 - link.station.craft]
             out[name] = (len(numbers) + 1 + list(derived.stations).index(link.name), numbers[centre])
         elif link.adapter in lab_derive.STREAMS:
             out[name] = tuple(numbers[end] for end in link.ends)
-    return out
+    result: dict[str, Any] = out
+    return result
 
 
-def command_line(lab, derived):
+def command_line(lab: file.Lab, derived: lab_derive.Derived) -> list[str]:
     words = [programs.find("helio-sim")]
     for path in derived.nodes.values():
         words += ["--node", path]
@@ -217,7 +223,7 @@ def command_line(lab, derived):
     return [*words, "--seed", str(lab.seed), "--log-dir", derived.folder, "--json"]
 
 
-def derive(lab, out, sockets="/nowhere"):
+def derive(lab: file.Lab, out: str, sockets: str = "/nowhere") -> lab_derive.Derived:
     """sockets: their folder, which must be there for those who look at a node's file."""
     stacks.refuse(lab, "sim")
     addresses = Addresses(lab, FIRST_PORT)
@@ -226,16 +232,16 @@ def derive(lab, out, sockets="/nowhere"):
     return lab_derive.derive(lab, out, sockets, addresses, lab_derive.SIM_START, capture_files=False)
 
 
-def of_emulator(lab, derived):
+def of_emulator(lab: file.Lab, derived: lab_derive.Derived) -> tuple[str, ...]:
     return (*derived.relays, *lab.channels)
 
 
-def numbered(lab, derived):
+def numbered(lab: file.Lab, derived: lab_derive.Derived) -> tuple[str, ...]:
     """The channels that helio-sim has in the order of its options, not by their names."""
     return (*(derived.relays if not derived.emulator else ()), *streams(lab, derived))
 
 
-def rename_logs(lab, derived):
+def rename_logs(lab: file.Lab, derived: lab_derive.Derived) -> None:
     """As the modes that have relays call them; what is not wanted goes."""
     paths = {link: f"channel{i}.drops.csv" for i, link in enumerate(numbered(lab, derived), 1)}
     if derived.emulator:
@@ -252,7 +258,7 @@ def rename_logs(lab, derived):
                 os.unlink(derived.log(name, what))
 
 
-def by_flow(derived, shown):
+def by_flow(derived: lab_derive.Derived, shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """helio-sim tells of clients and pings in the order of its options."""
     clients, pings = iter(shown["clients"]), iter(shown["pings"])
     traffic = {command.name: dict(next(pings if command.flow.kind == "ping" else clients)) for command in derived.clients}
@@ -262,7 +268,7 @@ def by_flow(derived, shown):
     return traffic
 
 
-def results(lab, derived, shown):
+def results(lab: Any, derived: lab_derive.Derived, shown: dict[str, Any]) -> dict[str, Any]:
     """What helio-sim tells, as the other modes tell it."""
     names = list(lab.nodes)
     channels = dict(zip(numbered(lab, derived), shown["channels"]))
@@ -274,13 +280,13 @@ def results(lab, derived, shown):
             **({"shared": shared} if lab.shared else {})}
 
 
-def translate(derived, message):
+def translate(derived: lab_derive.Derived, message: str) -> str:
     for path, (writer, _) in derived.configs.items():
         message = writer.translate(message, path)
     return "\n".join(line.removeprefix("helio-sim: ").removeprefix("helio-emu: ") for line in message.splitlines())
 
 
-def run(lab, out, quiet=True):
+def run(lab: file.Lab, out: str, quiet: bool = True) -> dict[str, Any]:
     """Runs it; the result of result.finish."""
     derived = derive(lab, out)
     command = command_line(lab, derived)  # what cannot be is told before there is a folder

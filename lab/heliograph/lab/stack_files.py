@@ -12,6 +12,8 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from .. import places, programs, units
 from ..places import merge
@@ -19,6 +21,10 @@ from ..processes import Failed, private
 from ..stacks import kinds as stacks
 from ..stacks.node import Neighbour, Node, Plan, Route
 from . import plan as lab_plan, routes as lab_routes, shared, stacks as lab_stacks
+
+if TYPE_CHECKING:
+    from .derive import Derived as LabDeriveDerived
+    from .file import Lab
 
 SEGMENT, SESSIONS = 1024, 100
 HORIZON = "1000d"      # end of contacts that do not end: HDTN and ION count no further than 2038
@@ -31,26 +37,26 @@ class Derived:
     node: Node
     plan: Plan
     bin: str | None
-    files: dict      # path -> text
-    place: tuple
+    files: dict[str, Any]      # path -> text
+    place: tuple[Any, ...]
 
 
-def folder_of(folder, node):
+def folder_of(folder: str, node: Any) -> Any:
     return os.path.join(folder, f"node{node.number}")
 
 
-def rate_of(text):
+def rate_of(text: Any) -> Any:
     try:
         return None if text in (None, "unlimited") else int(units.rate(text))
     except units.UnitError:
         return None  # told elsewhere
 
 
-def number_of(text, default):
+def number_of(text: Any, default: Any) -> Any:
     return int(text) if isinstance(text, str) and text.isdigit() else default
 
 
-def neighbour(deriver, link, i):
+def neighbour(deriver: Any, link: Any, i: int) -> Any:
     """What the link's end number i has to know."""
     lab, other = deriver.lab, deriver.lab.nodes[link.ends[1 - i]]
     (local, remote), keys = deriver.addresses.ends(link)[0][i], merge(link.keys, link.at.get(link.ends[i]))
@@ -66,7 +72,7 @@ def neighbour(deriver, link, i):
                      units.duration(delay) if delay else 0.0, segment, number_of(keys.get("sessions"), SESSIONS))
 
 
-def routes(lab, name, neighbours):
+def routes(lab: Lab, name: str, neighbours: Any) -> Any:
     """One to each other node, over a neighbour that is nearest to it."""
     out = []
     for target in lab.nodes.values():
@@ -77,7 +83,7 @@ def routes(lab, name, neighbours):
     return tuple(out)
 
 
-def derive_node(deriver, node):
+def derive_node(deriver: Any, node: Any) -> Any:
     lab, stack = deriver.lab, node.stack
     links = [link for link in lab.links.values() if node.name in link.ends]
     near = tuple(neighbour(deriver, link, link.ends.index(node.name)) for link in links)
@@ -95,7 +101,7 @@ def derive_node(deriver, node):
     return Derived(made, plan, os.path.abspath(places.beside(lab.base, bin_)) if bin_ else None, files, node.place)
 
 
-def changed(plan, stack, known):
+def changed(plan: Any, stack: Any, known: Any) -> Any:
     """With what the lab file says in place of what is derived."""
     keys = stack.keys
     if "command" in keys:
@@ -104,7 +110,7 @@ def changed(plan, stack, known):
     return dataclasses.replace(plan, **words, **{key: str(keys[key]) for key in ("ready", "ready_within", "stop", "stop_within") if key in keys})
 
 
-def plan_of(deriver):
+def plan_of(deriver: Any) -> Any:
     """The contact plan for stacks that cannot do without one, when the lab has none: contacts that do not end."""
     out = lab_plan.contact_plan(deriver.lab, deriver.begin, HORIZON)
     for contact in out["contacts"]:
@@ -113,7 +119,7 @@ def plan_of(deriver):
     return out
 
 
-def write(derived):
+def write(derived: LabDeriveDerived) -> None:
     """The nodes' folders. ProgramError, when helio-plan finds no way to write the contacts."""
     for one in derived.stacks.values():
         os.makedirs(one.node.folder, exist_ok=True)
@@ -124,7 +130,7 @@ def write(derived):
             write_contacts(derived.contacts, one)
 
 
-def write_contacts(plan, one):
+def write_contacts(plan: Any, one: Any) -> None:
     name, form = one.plan.contacts
     path = os.path.join(one.node.folder, name)
     done = subprocess.run([programs.find("helio-plan"), "convert", plan, "--to", form, "-o", path], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
@@ -139,12 +145,12 @@ def write_contacts(plan, one):
 # ---- programs ----
 
 
-def path_of(one):
+def path_of(one: Any) -> Any:
     """Where the node's programs are looked for; ours are behind all others."""
     return os.pathsep.join(filter(None, [one.bin, os.environ.get("PATH", os.defpath), os.path.dirname(programs.find("heliod"))]))
 
 
-def environment(one):
+def environment(one: Any) -> Any:
     out = {**os.environ, "PATH": path_of(one), **one.plan.env}
     library = os.path.join(os.path.dirname(one.bin), "lib") if one.bin else ""
     if os.path.isdir(library):
@@ -152,7 +158,7 @@ def environment(one):
     return out
 
 
-def missing(derived):
+def missing(derived: LabDeriveDerived) -> Iterator[Any]:
     """(place, text) of each node whose programs are not all installed."""
     for name, one in derived.stacks.items():
         gone = [program for program in one.plan.programs if not shutil.which(os.path.join(one.node.folder, program) if program.startswith("./") else program, path=path_of(one))]
@@ -161,7 +167,7 @@ def missing(derived):
             yield one, f"nodes.{name}: kind {one.node.kind} needs {', '.join(gone)}: {where}"
 
 
-def need_programs(derived):
+def need_programs(derived: Any) -> None:
     said = [f"{places.where(places.put('', one.place))}: {text}" for one, text in missing(derived)]
     if said:
         raise Failed("\n".join(said))

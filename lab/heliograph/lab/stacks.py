@@ -6,11 +6,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import advice, places, units
 from ..places import Items, Map, Word, merge
 from ..stacks import kinds as stacks
 from ..stacks.node import Neighbour, Node
+
+if TYPE_CHECKING:
+    from .file import Event, Flow, Lab, Link, Reader
 
 KEYS = ("kind", "node", "number", "address", "command", "ready", "ready_within", "stop", "stop_within", "stop_command", "enter", "files", "bin", "services", "ping")
 OF_BOTH = ("node", "number", "address")  # also of heliod
@@ -24,19 +29,19 @@ class Stack:
     """As the lab file has it."""
     kind: str
     keys: Map
-    place: tuple
-    files: dict      # name in the node's folder -> path of the template
-    services: list
+    place: tuple[Any, ...]
+    files: dict[str, Any]      # name in the node's folder -> path of the template
+    services: list[Any]
 
 
 # ---- the lab file ----
 
 
-def kind_of(keys):
+def kind_of(keys: Any) -> Any:
     return keys.get("kind", stacks.OWN)
 
 
-def read(reader, name, common, own):
+def read(reader: Reader, name: Any, common: Map, own: Map) -> Any:
     """The node's keys and its stack; None: it is one of heliod. Keys for all nodes that are not of its kind are for the others."""
     keys = merge(common, own)
     kind = keys.get("kind")
@@ -63,13 +68,13 @@ def read(reader, name, common, own):
     return Map((key, value) for key, value in keys.items() if key in ("node", "number", "address")), stack
 
 
-def of_kind(common, wanted):
+def of_kind(common: Map, wanted: Callable[..., Any]) -> Map:
     out = Map((key, value) for key, value in common.items() if wanted(key))
     out.place = common.place
     return out
 
 
-def read_files(reader, keys, what):
+def read_files(reader: Reader, keys: Any, what: str) -> Any:
     out = {}
     for name, path in reader.map(keys.get("files", Map()), f"{what}.files").items():
         full = places.beside(reader.base, path) if isinstance(path, Word) else ""
@@ -82,7 +87,7 @@ def read_files(reader, keys, what):
     return out
 
 
-def read_services(reader, keys, what):
+def read_services(reader: Reader, keys: Any, what: str) -> Any:
     out = reader.items(keys.get("services", Items()), f"{what}.services")
     for service in out:
         if not isinstance(service, Word) or not service:
@@ -90,11 +95,11 @@ def read_services(reader, keys, what):
     return [str(service) for service in out]
 
 
-def others(lab):
+def others(lab: Lab) -> dict[str, Any]:
     return {name: node for name, node in lab.nodes.items() if node.stack is not None}
 
 
-def stack_of(lab, name):
+def stack_of(lab: Lab, name: Any) -> Any:
     node = lab.nodes.get(name)
     return node.stack if node is not None else None
 
@@ -102,7 +107,7 @@ def stack_of(lab, name):
 # ---- what such nodes cannot do ----
 
 
-def check(reader, lab):
+def check(reader: Reader, lab: Lab) -> None:
     """What is wrong in the file, whatever the mode."""
     for link in lab.links.values():
         for end in link.ends:
@@ -117,7 +122,7 @@ def check(reader, lab):
         check_node(reader, lab, node)
 
 
-def check_link(reader, lab, link, end):
+def check_link(reader: Reader, lab: Lab, link: Link, end: Any) -> None:
     stack, other = lab.nodes[end].stack, lab.nodes[link.other(end)]
     said = f"{end} is of kind {stack.kind}"
     known = stacks.ADAPTERS.get(stack.kind)
@@ -135,11 +140,11 @@ def check_link(reader, lab, link, end):
         reader.wrong(other.keys.key("node"), f"nodes.{other.name}.node: {said}, which knows ipn numbers only")
 
 
-def mode_of(value):
+def mode_of(value: Any) -> Any:
     return value.get("mode", "off") if isinstance(value, Map) else value
 
 
-def check_node(reader, lab, node):
+def check_node(reader: Reader, lab: Lab, node: Any) -> None:
     links = [link for link in lab.links.values() if node.name in link.ends]
     if node.stack.kind in stacks.IPN_ONLY and node.keys.get("node", "ipn:").startswith("dtn:"):
         reader.wrong(node.keys.key("node"), f"nodes.{node.name}.node: kind {node.stack.kind} has ipn numbers only")
@@ -160,14 +165,14 @@ def check_node(reader, lab, node):
             reader.wrong(text, f"nodes.{node.name}.{key}: there is no {{{wrong}}}; there are {', '.join(known)}")
 
 
-def sketch(lab, node, links):
+def sketch(lab: Lab, node: Any, links: Any) -> Any:
     """With the names of all values, before there are addresses."""
     ends = [lab.nodes[link.other(node.name)] for link in links]
     return Node(node.stack.kind, node.name, node.number, node.endpoint("0"), "", "", tuple(Neighbour(end.name, "", 0, "", ":0", ":0", True, None, 0.0, 0, 0) for end in ends), (), (),
                 (0,) * PORTS)
 
 
-def check_flow(reader, lab, flow):
+def check_flow(reader: Reader, lab: Lab, flow: Flow) -> None:
     source, target = stack_of(lab, flow.source), stack_of(lab, flow.target)
     if flow.kind == "run" or source is None and target is None:
         return
@@ -180,11 +185,11 @@ def check_flow(reader, lab, flow):
         reader.wrong(flow, f"{said}, which answers no ping; if it does, write ping: yes for it")
 
 
-def echoes(stack):
+def echoes(stack: Any) -> Any:
     return stack.keys.get("ping", "yes" if stack.kind in stacks.ECHOES else "no") == "yes"
 
 
-def check_event(reader, lab, event, link):
+def check_event(reader: Reader, lab: Lab, event: Event, link: Link) -> None:
     foreign = [end for end in link.ends if stack_of(lab, end) is not None]
     if len(foreign) == 2 and event.do != "set":
         reader.wrong(event, f"events: {link.name}: do: {event.do} is of an end at heliod, and both are of other stacks; use outages of the channel")
@@ -193,14 +198,14 @@ def check_event(reader, lab, event, link):
             reader.wrong(event.set.key(key), f"events set: {key}: a node of kind {lab.nodes[key.split('.')[1]].stack.kind} cannot be changed while it runs")
 
 
-def refuse(lab, mode):
+def refuse(lab: Lab, mode: str) -> None:
     """In virtual time there are only our own programs."""
     for node in others(lab).values():
         raise places.PlacesError(f"{places.where(node.stack.keys.key('kind') or node)}: nodes.{node.name}.kind: a node of kind {node.stack.kind} is a real process; mode {mode} has "
                                  "none; take --mode local or --mode netns")
 
 
-def wrong_port(lab, link, relay):
+def wrong_port(lab: Lab, link: Link, relay: Any) -> Any:
     """(value, text) of a link whose relay would not know its second node; None. A relay tells directions apart by that node's address."""
     stack = stack_of(lab, link.ends[1])
     if not relay or stack is None or stack.kind not in stacks.ODD_PORTS:
@@ -211,13 +216,13 @@ def wrong_port(lab, link, relay):
                   f"by its port; {help_}")
 
 
-def connects(lab, link, i):
+def connects(lab: Lab, link: Link, i: int) -> bool:
     """Does the link's end number i open the connection of tcpcl? A node of heliod listens for one of another stack."""
     first, second = (stack_of(lab, end) is not None for end in link.ends)
     return i == (1 if second and not first else 0)
 
 
-def own_end(lab, link, i):
+def own_end(lab: Lab, link: Link, i: int) -> dict[str, Any]:
     """Keys that our end of a link to such a node gets."""
     stack = stack_of(lab, link.ends[1 - i])
     return {"mtu": MTU} if stack is not None and stack.kind == "dtn7-rs" and link.adapter == "udp" else {}

@@ -3,6 +3,9 @@
 
 The folder is short, since a UNIX socket's path is limited to 107 bytes, and the user's own.
 """
+
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import json
@@ -13,11 +16,13 @@ import stat
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from ..processes import Failed, Mistaken
 
 
-def root():
+def root() -> str:
     path = os.path.join(tempfile.gettempdir(), f"helio-lab-{os.getuid()}")
     os.makedirs(path, mode=0o700, exist_ok=True)
     known = os.lstat(path)
@@ -26,14 +31,14 @@ def root():
     return path
 
 
-def name_of(file):
+def name_of(file: str) -> str:
     """Of a lab: its file's name and a sign of its place."""
     full = os.path.realpath(file)
     stem = "".join(c for c in os.path.splitext(os.path.basename(full))[0] if c.isalnum() or c in "-_")[:20]
     return f"{stem}-{hashlib.sha256(full.encode()).hexdigest()[:6]}"
 
 
-def started_at(process):
+def started_at(process: int) -> str | None:
     """When a process began, in the kernel's count; None: there is none."""
     try:
         with open(f"/proc/{process}/stat", encoding="ascii") as f:
@@ -43,11 +48,11 @@ def started_at(process):
     return None if fields[0] == "Z" else fields[19]
 
 
-def runs(known):
+def runs(known: Any) -> Any:
     return started_at(known["pid"]) == known["started"]
 
 
-def await_end(known, seconds=120):
+def await_end(known: Any, seconds: int = 120) -> None:
     """Until the process that ran the lab has written its result and is gone."""
     give_up = time.monotonic() + seconds
     while runs(known):
@@ -56,7 +61,7 @@ def await_end(known, seconds=120):
         time.sleep(0.05)
 
 
-def is_ending(state, known, seconds=60):
+def is_ending(state: State, known: Any, seconds: int = 60) -> Any:
     """Nobody answered: is that since the lab is over? It has so long to be."""
     give_up = time.monotonic() + seconds
     while state.load() is not None and runs(known):
@@ -66,7 +71,7 @@ def is_ending(state, known, seconds=60):
     return True
 
 
-def spaces_left(name):
+def spaces_left(name: str) -> Iterator[Any]:
     """Network namespaces of the lab, with the number of processes in each."""
     found = []
     with contextlib.suppress(OSError):
@@ -76,7 +81,7 @@ def spaces_left(name):
         yield space, len(done.stdout.split())
 
 
-def of_killed(state):
+def of_killed(state: State) -> Any:
     """What is known of a lab whose process is gone, though nobody ended it; None: there is no such."""
     try:
         with open(state.file, encoding="utf-8") as f:
@@ -86,7 +91,7 @@ def of_killed(state):
     return None if runs(known) else known
 
 
-def left(state):
+def left(state: State) -> Any:
     """What a killed lab left behind, in lines."""
     known, spaces = of_killed(state), list(spaces_left(state.name))
     if known is None and not spaces:
@@ -100,7 +105,7 @@ def left(state):
     return {"pid": known["pid"] if known else "unknown", "lines": lines}
 
 
-def limits_left(known):
+def limits_left(known: dict[str, Any]) -> Iterator[Any]:
     """Limits of the kernel that mode netns had raised: those that are still as it made them."""
     for path, (before, raised) in known.get("limits", {}).items():
         with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as f:
@@ -109,20 +114,20 @@ def limits_left(known):
                 yield path, before, now
 
 
-def restore_limits(state):
+def restore_limits(state: State) -> None:
     for path, before, _ in limits_left(of_killed(state) or {}):
         with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as f:
             f.write(str(before))
 
 
 class State:
-    def __init__(self, file):
+    def __init__(self, file: str) -> None:
         self.name = name_of(file)
         self.folder = os.path.join(root(), self.name)
         self.file = os.path.join(self.folder, "state.json")
         self.socket = os.path.join(self.folder, "lab.sock")
 
-    def load(self):
+    def load(self) -> Any:
         """What runs; None: nothing does."""
         try:
             with open(self.file, encoding="utf-8") as f:
@@ -131,7 +136,7 @@ class State:
             return None
         return known if runs(known) else None
 
-    def take(self):
+    def take(self) -> None:
         """The folder is this process's from now on."""
         running = self.load()
         if running:
@@ -139,16 +144,16 @@ class State:
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder, mode=0o700)
 
-    def save(self, **known):
+    def save(self, **known: Any) -> None:
         part = self.file + ".part"
         with open(part, "w", encoding="utf-8") as f:
             json.dump({"pid": os.getpid(), "started": started_at(os.getpid()), **known}, f, indent=2)
         os.replace(part, self.file)
 
-    def drop(self):
+    def drop(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def ask(self, question, timeout=60):
+    def ask(self, question: Any, timeout: Any = 60) -> Any:
         """A request to the process that runs the lab, and its answer."""
         if self.load() is None:
             raise Failed("this lab is not up; helio-lab FILE up starts it")
@@ -157,7 +162,7 @@ class State:
             try:
                 s.connect(self.socket)
                 s.sendall(json.dumps(question).encode() + b"\n")
-                answer = b"".join(iter(lambda: s.recv(65536), b""))
+                answer: Any = b"".join(iter(lambda: s.recv(65536), b""))
             except OSError as e:
                 raise Failed(f"the lab does not answer: {e}") from None
         try:

@@ -5,11 +5,20 @@ provides Space Link Extension, the mission centre's node is its user, over a wid
     spacecraft ──frames──► channel ──► modem │ station │ ──RAF, RCF──► WAN ──► mission centre
                ◄─ CLTUs ── channel ◄──────── │         │ ◄── FCLTU ─── WAN ◄──
 """
+
+from __future__ import annotations
+
 import dataclasses
 import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..places import Items, Map, merge, put
+
+if TYPE_CHECKING:
+    from ..places import Word
+    from .file import Link, Reader
 
 KINDS = {"aos": 1, "tm": 0, "uslp": 12}  # of frames, with the version in channels' names
 OWN = ("spacecraft", "service", "delivery", "authentication", "wan", "instance", "uplink", "source", "address")
@@ -25,7 +34,7 @@ STORE_LEAST, STORE_MOST = 320, 1 << 24
 
 @dataclasses.dataclass
 class Station:
-    place: tuple
+    place: tuple[Any, ...]
     craft: int       # which end of the link is the spacecraft
     frames: str
     service: str
@@ -39,24 +48,24 @@ class Station:
     keys: Map        # of the provider
 
     @property
-    def down(self):
+    def down(self) -> Any:
         """The way of the link's channel that frames go."""
         return ("forward", "return")[self.craft]
 
     @property
-    def up(self):
+    def up(self) -> Any:
         return ("return", "forward")[self.craft]
 
     @property
-    def latency(self):
+    def latency(self) -> Any:
         return self.instance.get("latency", LATENCY)
 
 
 # ---- of the lab file ----
 
 
-def one_of(*words):
-    def parse(text):
+def one_of(*words: str) -> Callable[..., Any]:
+    def parse(text: Word) -> Word:
         if text not in words:
             raise ValueError(f"\"{text}\" is not known; right are {', '.join(words)}")
         return text
@@ -64,7 +73,7 @@ def one_of(*words):
     return parse
 
 
-def read(reader, value, link_keys, ends, what, ways):
+def read(reader: Any, value: Any, link_keys: Map, ends: tuple[str, str], what: str, ways: tuple[str, ...]) -> Station | None:
     """The station of a link: `value` of its key `station`; takes out of link_keys what is the station's. None: none, or said."""
     if value is None:
         return None
@@ -84,7 +93,7 @@ def read(reader, value, link_keys, ends, what, ways):
                    str(choose["authentication"]), reader.word(value, "address", f"{what}."), read_wan(reader, value, what, ways), keys=keys, **maps)
 
 
-def read_frames(reader, link_keys, what):
+def read_frames(reader: Reader, link_keys: Map, what: str) -> Any:
     """The kind of the frames that come down; other keys of the group stay."""
     given = link_keys.pop("frames", None)
     if not isinstance(given, Map):
@@ -96,7 +105,7 @@ def read_frames(reader, link_keys, what):
     return reader.parsed(given, "mode", f"{what}frames.", one_of(*KINDS), "aos")
 
 
-def read_wan(reader, value, what, ways):
+def read_wan(reader: Reader, value: Map, what: str, ways: tuple[str, ...]) -> Any:
     if "wan" not in value:
         return None
     wan = merge(reader.map(value["wan"], f"{what}.wan", (*ways, "seed", "overhead", "forward", "return")))
@@ -109,7 +118,7 @@ def read_wan(reader, value, what, ways):
     return out
 
 
-def delays(way):
+def delays(way: Any) -> Any:
     """Of one way, in seconds: the constant, or those of a table. Mistakes in it are told by who reads it."""
     delay = way.get("delay", "0")
     try:
@@ -118,7 +127,7 @@ def delays(way):
         return [0.0]
 
 
-def most_frames(link):
+def most_frames(link: Any) -> Any:
     """How many frames come down in a second, at the highest rate of the file; 0: it has none, or one that others will refuse."""
     rate = (link.channel or {}).get(link.station.down, {}).get("rate", "unlimited")
     try:
@@ -128,7 +137,7 @@ def most_frames(link):
         return 0
 
 
-def added_delay(station, way):
+def added_delay(station: Any, way: Any) -> Any:
     """What the wide area network adds to the longest delay of that way of the link, and frames' wait for a full buffer."""
     wan = 0.0 if station.wan is None else max(delays(station.wan["forward" if way == station.down else "return"]))
     try:
@@ -140,12 +149,12 @@ def added_delay(station, way):
 # ---- what is derived ----
 
 
-def identifier(station):
+def identifier(station: Any) -> Any:
     mode = {"complete": "onlc", "timely": "onlt"}[station.delivery]
     return f"sagr=1.spack=1.rsl-fg=1.{station.service}={mode}1"
 
 
-def frame_octets(link):
+def frame_octets(link: Link) -> Any:
     """The longest frame that comes down, when it is not the usual one."""
     try:
         length = units.size(link.keys["frames"]["length"])
@@ -154,9 +163,9 @@ def frame_octets(link):
         return None
 
 
-def provider(link, at, status=None):
+def provider(link: Link, at: Any, status: Any = None) -> Any:
     """The configuration of helio-sle provider. at: addresses (derive)."""
-    s = link.station
+    s: Any = link.station
     source = {"name": "modem", "kind": "udp", "address": at.modem}
     if frame_octets(link):
         source["frame"] = frame_octets(link)
@@ -176,9 +185,9 @@ def provider(link, at, status=None):
     return tree
 
 
-def end_keys(link, i, at):
+def end_keys(link: Link, i: int, at: Any) -> Any:
     """What the link's end number i has of all this; keys that the file gives win."""
-    s = link.station
+    s: Any = link.station
     if i == s.craft:
         return {"frames": {"mode": s.frames, "in": "cltu"}}
     frames = {"mode": "cltu", "in": s.frames, "port": "sle"}
@@ -191,7 +200,7 @@ def end_keys(link, i, at):
     return {"frames": frames, "sle": sle}
 
 
-def own_keys(link, i):
+def own_keys(link: Link, i: int) -> Map:
     """The keys of the adapter that the file gives for this end."""
     s = link.station
     if s is None or i == s.craft or "frames" not in link.keys:
@@ -203,7 +212,7 @@ def own_keys(link, i):
     return out
 
 
-def refuse_wan(link):
+def refuse_wan(link: Any) -> Any:
     """Why the wide area network is none that a relay of streams makes; None: it is."""
     for way in ("forward", "return"):
         keys = link.station.wan[way]
@@ -215,7 +224,7 @@ def refuse_wan(link):
     return None
 
 
-def relay_words(link, at):
+def relay_words(link: Any, at: Any) -> Any:
     """Options of helio-emu stream, which is the wide area network on one machine: it is called by the mission centre."""
     words = ["--listen", at.wan, "--to", at.listen]
     for way, delay, rate in (("return", "--delay-forward", "--rate"), ("forward", "--delay-return", "--rate-return")):
@@ -226,22 +235,22 @@ def relay_words(link, at):
     return words
 
 
-def relay_change(link):
+def relay_change(link: Any) -> Any:
     """What the running relay is told when the network's keys are others."""
     wan = link.station.wan
     return {way: {"rate": str(wan[own].get("rate", "unlimited")), "delay": str(wan[own].get("delay", "0"))} for own, way in (("return", "forward"), ("forward", "return"))}
 
 
-def relay_command(words):
+def relay_command(words: list[str]) -> Any:
     return ["helio-emu", "stream", *words]
 
 
-def relay_account(told):
+def relay_account(told: Any) -> Any:
     """What the relay told, by the network's ways: who calls is the mission centre, to whom forward is. None: it told nothing."""
     return told and {**told, "forward": told["return"], "return": told["forward"]}
 
 
-def check_units(link):
+def check_units(link: Any) -> Iterator[Any]:
     """What the relay could not read of it."""
     for way in ("forward", "return"):
         keys = link.station.wan[way]

@@ -3,11 +3,19 @@
 
 The map has the places of `helio-lab FILE graph`. Its text comes from the lab file; the page escapes it.
 """
+
+from __future__ import annotations
+
 import collections
 import time
+from typing import TYPE_CHECKING, Any
 
 from .. import places
 from . import graph, handover, routes, shared
+
+if TYPE_CHECKING:
+    from .file import Lab, Link
+    from .live import Session
 
 WAYS = ("forward", "return")
 EVENTS_MAX = 1000  # the latest
@@ -18,35 +26,35 @@ TOTALS = ("delivered", "forwarded", "expired")
 class Events:
     """What happened in a lab, the latest EVENTS_MAX; `at` counts from its beginning."""
 
-    def __init__(self):
-        self._items = collections.deque(maxlen=EVENTS_MAX)
+    def __init__(self) -> None:
+        self._items: Any = collections.deque(maxlen=EVENTS_MAX)
 
-    def add(self, seconds, text):
+    def add(self, seconds: float, text: str) -> None:
         self._items.append({"at": round(seconds, 3), "text": text})
 
-    def change(self, seconds, what, do, keys, by_hand=False):
+    def change(self, seconds: float, what: str, do: str, keys: places.Map, by_hand: bool = False) -> None:
         """A change of `what`: a link or a channel, with its name. A value may be a secret: those of SHOWN are none."""
         if do == "set":
             do = "set " + ", ".join(f"{key}={places.plain(keys[key])}" if key.split(".")[-1] in SHOWN else key for key in keys)
         self.add(seconds, f"{what} {do}" + (" (by hand)" if by_hand else ""))
 
-    def hand_over(self, lab, at):
+    def hand_over(self, lab: Lab, at: Any) -> None:
         for link in lab.links.values():
             for stay in handover.stays(link) if link.overs else ():
                 if stay.begin == at:
                     self.add(at, f"link {link.name} passes channel {stay.over.name}")
 
     @property
-    def list(self):
+    def list(self) -> list[dict[str, float | str]]:
         return list(self._items)
 
 
-def called(lab, whom):
+def called(lab: Lab, whom: str) -> str:
     """A link or a channel, for an event."""
     return f"{'channel' if whom in lab.channels else 'link'} {whom}"
 
 
-def totals(node):
+def totals(node: Any) -> dict[str, int]:
     """Of the figures of `top`, those that `status` has not."""
     return {key: node[key] for key in TOTALS if key in node}
 
@@ -54,7 +62,7 @@ def totals(node):
 # ---- the map ----
 
 
-def way_words(link, way):
+def way_words(link: Link, way: str) -> str:
     """What the lab file says of a direction's channel."""
     if link.overs:
         return "handed over"
@@ -63,21 +71,21 @@ def way_words(link, way):
     return graph.way_text({**{key: value for key, value in (("rate", shared.rate(link, way)),) if value}, **link.channel.get(way, {})})
 
 
-def network_words(link):
+def network_words(link: Link) -> Any:
     """What the lab file says of the network of its station, each way; None: it has none."""
     if link.station is None or link.station.wan is None:
         return None
     return {way: graph.way_text(link.station.wan[way]) or "no limits" for way in WAYS}
 
 
-def drawn_link(lab, link, bend):
+def drawn_link(lab: Lab, link: Link, bend: float) -> dict[str, Any]:
     ways = [{"way": way, "from": a, "to": b, "words": way_words(link, way)} for way, (a, b) in zip(WAYS, (link.ends, link.ends[::-1]))]
     return {"name": link.name, "ends": list(link.ends), "adapter": link.adapter, "bend": round(bend, 1) + 0.0, "station": link.station.down if link.station is not None else None,
             "network": network_words(link),
             "at": {end: routes.link_name(lab, link, link.other(end)) for end in link.ends}, "ways": ways}
 
 
-def drawn(lab):
+def drawn(lab: Lab) -> dict[str, Any]:
     """Nodes with their places, links with their names at both ends."""
     at, bent = graph.layout(lab), graph.bends(lab)
     nodes = [{"name": name, "number": node.number, "node": graph.node_lines(node)[1], "kind": node.stack.kind if node.stack is not None else "heliod",
@@ -90,7 +98,7 @@ def drawn(lab):
 # ---- a running lab ----
 
 
-def emulators(session):
+def emulators(session: Any) -> Any:
     """Of each channel: its link, the directions that are its forward and return, the socket and the name that its emulator has for it."""
     derived, out = session.derived, {}
     names, own = shared.names(derived.channels), set(derived.alone)
@@ -106,7 +114,7 @@ def emulators(session):
     return out
 
 
-def passed(session):
+def passed(session: Session) -> Any:
     """The channel that each link with hand-over passes now; None: it is in a gap."""
     now, out = session.now(), {}
     for link in (link for link in session.lab.links.values() if link.overs):
@@ -114,7 +122,7 @@ def passed(session):
     return out
 
 
-def overview(session):
+def overview(session: Any) -> Any:
     """The answer of a running lab: all but what nodes and emulators are asked for themselves."""
     return {"mode": session.mode, "seconds": session.now(), "unix_s": time.time(), "begin": session.begin, "out": session.out, "map": drawn(session.lab),
             "controls": {name: session.control_socket(name) for name in session.derived.nodes},

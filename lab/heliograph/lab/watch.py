@@ -6,6 +6,9 @@ own figures. Nothing is shown that none of them said; what does not answer is nu
 
 Rates are those of the nodes' last second, or differences of counters between two looks, divided by the time between them.
 """
+
+from __future__ import annotations
+
 import asyncio
 import collections
 import contextlib
@@ -17,12 +20,17 @@ import socket
 import tempfile
 import threading
 import time
+from typing import TYPE_CHECKING, Any
 
 from ..client import NodeError
 from ..control import Control
 from ..processes import Failed
 from . import result as lab_result, station
 from .view import WAYS
+
+if TYPE_CHECKING:
+    from .file import Link
+    from .state import State
 
 EVERY = 1.0         # seconds between two looks
 IDLE = 30.0         # without a viewer for so long it looks no more
@@ -40,7 +48,7 @@ FAILURES = (NodeError, OSError, ValueError, asyncio.TimeoutError)
 # ---- questions ----
 
 
-async def ask_node(path, with_plan):
+async def ask_node(path: str, with_plan: Any) -> Any:
     """Its rows of `top` by link, totals, data that arrived for the first time, contacts; or {"error": text}. Where segments are not counted, these
     data are the bytes of bundles that arrived."""
     try:
@@ -55,14 +63,14 @@ async def ask_node(path, with_plan):
     return {"totals": top["node"], "links": rows, "fresh": fresh, "plan": plan}
 
 
-async def plan_of(node):
+async def plan_of(node: Any) -> Any:
     try:
         return (await node.ask("plan"))["contacts_here"]
     except NodeError:
         return []  # it follows none
 
 
-async def ask_sessions(path, link):
+async def ask_sessions(path: str, link: Link) -> Any:
     try:
         async with Control(path, timeout=PATIENCE) as node:
             return {"sessions": (await node.ask("sessions", link=link))["sessions"][:200]}
@@ -70,12 +78,12 @@ async def ask_sessions(path, link):
         return {"error": str(e) or "no answer"}
 
 
-def ask_networks(own, networks):
+def ask_networks(own: Any, networks: Any) -> Any:
     """The account of each relay of streams that is the network of a station: link -> account, or None."""
     return {link: ask_emulator(own, path, {link: None}, "status")[link] for link, path in networks.items()}
 
 
-def ask_emulator(own, path, names, word="now"):
+def ask_emulator(own: Any, path: str, names: Any, word: str = "now") -> Any:
     """What one emulator says of its channels: name -> answer, or None. names: what it calls them (None: it has one). own: a path for the answers;
     the kernel's own free names are of one network namespace, and an emulator may be in another one."""
     found = dict.fromkeys(names)
@@ -91,9 +99,10 @@ def ask_emulator(own, path, names, word="now"):
     return found
 
 
-def ask_emulators(folder, emulators, networks):
+def ask_emulators(folder: str, emulators: Any, networks: Any) -> Any:
     """Of channels, and of networks of stations."""
-    by_socket, found = {}, {}
+    by_socket: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, one in emulators.items():
         by_socket.setdefault(one["socket"], {})[name] = one["called"]
     for path, names in by_socket.items():
@@ -104,14 +113,14 @@ def ask_emulators(folder, emulators, networks):
 # ---- what is shown ----
 
 
-def milliseconds(text, now):
+def milliseconds(text: Any, now: Any) -> Any:
     """A time of a plan's answer, since 1970; None: never."""
     if text == "never":
         return None
     return int(1000 * datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()) if "T" in text else int(1000 * (now + float(text.rstrip("s"))))
 
 
-def contacts_of(plans, names, now):
+def contacts_of(plans: Any, names: Any, now: Any) -> Any:
     """Contacts now and to come of all nodes, each once; names: of nodes by their number. One that never ends is none to wait for."""
     found = {}
     for one in (one for plan in plans for one in plan or ()):
@@ -120,14 +129,14 @@ def contacts_of(plans, names, now):
         if end is not None and end <= 1000 * now or one["state"] == "now" and (end is None or end > 1000 * (now + LONG)):
             continue
         found[a, b, start, end] = {"from": a, "to": b, "start_ms": start, "end_ms": end, "rate_bps": one["rate_bps"], "owlt_ns": one.get("owlt_ns"), "now": one["state"] == "now"}
-    return sorted(found.values(), key=lambda one: one["start_ms"])
+    return sorted(found.values(), key=lambda one: float(one["start_ms"]))
 
 
-def row_of(row):
+def row_of(row: Any) -> Any:
     return {key: row.get(key) for key in ROW}
 
 
-def channel_of(name, way, answer, before, elapsed):
+def channel_of(name: str, way: Any, answer: Any, before: Any, elapsed: Any) -> Any:
     """A direction's channel: the emulator's counters, and what changed since the look before. way: the emulator's own name of it."""
     if not answer:
         return {"name": name, "error": "no answer"}
@@ -140,7 +149,7 @@ def channel_of(name, way, answer, before, elapsed):
     return out
 
 
-def network_of(words, told, before, elapsed):
+def network_of(words: Any, told: Any, before: Any, elapsed: Any) -> Any:
     """Both ways of a station's network: what the lab file says, what its relay says, and the rate since the look before. None: it has none."""
     if words is None:
         return None
@@ -155,22 +164,22 @@ def network_of(words, told, before, elapsed):
 class Look:
     """What all have answered at one moment."""
 
-    def __init__(self, overview, nodes, channels, networks, at):
+    def __init__(self, overview: Any, nodes: dict[str, Any], channels: Any, networks: Any, at: Any) -> None:
         self.overview, self.nodes, self.channels, self.networks, self.at = overview, nodes, channels, networks, at
 
-    def row(self, node, link):
+    def row(self, node: Any, link: Any) -> Any:
         return self.nodes.get(node, {}).get("links", {}).get(link)
 
-    def node(self, drawn):
+    def node(self, drawn: Any) -> Any:
         name, other = drawn["name"], self.overview["others"].get(drawn["name"])
         if other is not None:
             return {**drawn, "state": "up" if other["state"] == "running" else other["state"], "code": other["code"], "said": other["last"]}
-        told = self.nodes.get(name, {"error": "no answer"})
+        told: Any = self.nodes.get(name, {"error": "no answer"})
         if "error" in told:
             return {**drawn, "state": "no answer", "error": told["error"]}
         return {**drawn, "state": "up", **{key: told["totals"].get(key) for key in TOTALS}}
 
-    def channel(self, link, way, before):
+    def channel(self, link: Any, way: Any, before: Any) -> Any:
         """Of this direction; None: it has none, or passes none now."""
         name, passed = link["name"], self.overview["passed"]
         if name in passed:
@@ -182,27 +191,27 @@ class Look:
                 return self.piece(piece, one["ways"].index(way), before)
         return None
 
-    def piece(self, name, index, before):
+    def piece(self, name: str, index: Any, before: Any) -> Any:
         then = before.channels.get(name) if before else None
         return channel_of(name, WAYS[index], self.channels.get(name), then, self.at - before.at if before else 0.0)
 
-    def goodput(self, node, link, before):
+    def goodput(self, node: Any, link: Link, before: Any) -> Any:
         """bit/s of data that arrived for the first time; None: there is nothing to compare with."""
         now, then = (look.nodes.get(node, {}).get("fresh", {}).get(link) if look else None for look in (self, before))
         if now is None or then is None or now < then or self.at <= before.at:
             return None
         return round(8 * (now - then) / (self.at - before.at))
 
-    def way(self, link, way, before):
+    def way(self, link: Any, way: Any, before: Any) -> Any:
         here, there = (self.row(node, link["at"][node]) for node in (way["from"], way["to"]))
         return {**way, "sender": row_of(here) if here else None, "receiver": row_of(there) if there else None,
                 "goodput_bps": self.goodput(way["to"], link["at"][way["to"]], before), "channel": self.channel(link, way["way"], before)}
 
-    def network(self, link, before):
+    def network(self, link: Any, before: Any) -> Any:
         then = before.networks.get(link["name"]) if before else None
         return network_of(link["network"], self.networks.get(link["name"]), then, self.at - before.at if before else 0.0)
 
-    def state(self, before):
+    def state(self, before: Any) -> Any:
         """The whole picture."""
         overview, drawn = self.overview, self.overview["map"]
         seconds = overview["seconds"]
@@ -212,7 +221,7 @@ class Look:
                 "links": [{**link, "ways": [self.way(link, way, before) for way in link["ways"]], "network": self.network(link, before)} for link in drawn["links"]],
                 "traffic": overview["traffic"], "events": overview["events"]}
 
-    def states_of_links(self):
+    def states_of_links(self) -> Any:
         """(link, direction) -> the sender's word for it."""
         return {(link["name"], way["from"], way["to"]): row["state"] for link in self.overview["map"]["links"] for way in link["ways"]
                 if (row := self.row(way["from"], link["at"][way["from"]]))}
@@ -221,7 +230,7 @@ class Look:
 # ---- a lab that is over ----
 
 
-def finished(out):
+def finished(out: str) -> Any:
     """The last state, from the folder of a run: run.json and result.json."""
     run, result = (lab_result.load_json(os.path.join(out, name)) for name in ("run.json", "result.json"))
     if not run or "map" not in run or not result:
@@ -237,21 +246,21 @@ def finished(out):
             "events": result.get("events", []), "contacts": [], "contacts_total": 0, "faithful": result["faithful"], "reasons": result["reasons"]}
 
 
-def last_totals(node):
+def last_totals(node: Any) -> Any:
     """helio-sim has the agent's counters in their place."""
     told = node.get("bundles")
     agent = {**told, "bundles": told.get("held")} if isinstance(told, dict) else node
     return {key: agent.get(key) for key in TOTALS}
 
 
-def last_row(link):
+def last_row(link: Any) -> Any:
     """A row as `top` has it, from `links`; rates of a last second are past."""
     row = {**row_of(link), **{key: link.get(key, link.get(f"bundles_{key}")) for key in ("sent", "failed", "received")}, "sessions": link.get("sessions_open"), "rtt_ns": link.get("round_trip_smoothed_ns"),
            "state": link.get("state") or ("up" if link.get("up") else "down"), "bundles": link.get("backlog_bundles"), "bytes": link.get("backlog_bytes")}
     return {**row, "tx_bps": None, "rx_bps": None, "resent_bps": None, "heard_ns": None}
 
 
-def last_counters(link, way, channels):
+def last_counters(link: Any, way: Any, channels: Any) -> Any:
     """A direction's counters; None: it has no channel, or several one after the other."""
     name = link["name"]
     if link["station"]:
@@ -260,7 +269,7 @@ def last_counters(link, way, channels):
     return None if "handover" in shown else shown.get(way)
 
 
-def last_way(link, way, rows, channels):
+def last_way(link: Any, way: Any, rows: Any, channels: Any) -> Any:
     here, there = (rows.get((node, link["at"][node])) for node in (way["from"], way["to"]))
     counters, channel = last_counters(link, way["way"], channels), None
     if counters and "dropped" in counters:
@@ -275,7 +284,7 @@ def last_way(link, way, rows, channels):
 class Watch:
     """The latest state as JSON text. A thread of its own looks each second while somebody asks."""
 
-    def __init__(self, state):
+    def __init__(self, state: State) -> None:
         self.lab = state
         self.folder = tempfile.mkdtemp(prefix="helio-page-")
         self.text, self.made = b"", 0.0
@@ -283,22 +292,23 @@ class Watch:
         self.asked, self.wanted = time.monotonic(), threading.Event()
         self.over = threading.Event()
         self.before = self.out = None
-        self.plans, self.looks = {}, 0
-        self.words = {}  # of links, as they were told last
-        self.seen = collections.deque(maxlen=SEEN_MAX)
+        self.plans: dict[str, Any] = {}
+        self.looks = 0
+        self.words: dict[tuple[str, str], Any] = {}  # of links, as they were told last
+        self.seen: Any = collections.deque(maxlen=SEEN_MAX)
         self.thread = threading.Thread(target=self._run, daemon=True)
 
-    def start(self):
+    def start(self) -> Any:
         self.thread.start()
         return self
 
-    def close(self):
+    def close(self) -> None:
         self.over.set()
         self.wanted.set()
         self.thread.join(2 * PATIENCE)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def latest(self):
+    def latest(self) -> Any:
         """JSON text, at most some seconds old."""
         with self.fresh:
             self.asked = time.monotonic()
@@ -306,16 +316,16 @@ class Watch:
             self.fresh.wait_for(lambda: time.monotonic() - self.made < 2 * EVERY, timeout=3 * PATIENCE)
             return self.text
 
-    def sessions(self, link):
+    def sessions(self, link: Link) -> Any:
         """Open sessions at both ends; None: there is no such link, or the lab is over."""
-        look = self.before
+        look: Any = self.before
         found = next((one for one in look.overview["map"]["links"] if one["name"] == link), None) if look else None
         if found is None:
             return None
         paths = look.overview["controls"]
         return {end: asyncio.run(ask_sessions(paths[end], found["at"][end])) for end in found["ends"] if end in paths}
 
-    def _run(self):
+    def _run(self) -> None:
         while not self.over.is_set():
             begun = time.monotonic()
             if begun - self.asked > IDLE:
@@ -330,13 +340,13 @@ class Watch:
             self._publish(state)
             self.over.wait(max(0.05, EVERY - (time.monotonic() - begun)))
 
-    def _publish(self, state):
+    def _publish(self, state: State) -> None:
         text = json.dumps(state, separators=(",", ":"), allow_nan=False).encode()
         with self.fresh:
             self.text, self.made = text, time.monotonic()
             self.fresh.notify_all()
 
-    def _look(self):
+    def _look(self) -> Any:
         try:
             overview = self.lab.ask({"cmd": "overview"}, timeout=PATIENCE)
         except Failed as e:
@@ -346,34 +356,35 @@ class Watch:
         look = asyncio.run(self._ask_all(overview))
         state = look.state(self.before)
         self._note(look, overview["seconds"])
-        state["events"] = sorted([*state["events"], *self.seen], key=lambda event: event["at"])
+        state["events"] = sorted([*state["events"], *self.seen], key=lambda event: float(event["at"]))
         names = {str(node["number"]): node["name"] for node in overview["map"]["nodes"]}
         contacts = contacts_of(self.plans.values(), names, overview["unix_s"])
         state["contacts"], state["contacts_total"] = contacts[:CONTACTS_MAX], len(contacts)
         self.before, self.out = look, overview["out"]
         return state
 
-    def _forget(self):
+    def _forget(self) -> None:
         self.before, self.words, self.plans, self.looks = None, {}, {}, 0
         self.seen.clear()
 
-    async def _ask_all(self, overview):
+    async def _ask_all(self, overview: Any) -> Any:
         with_plan = self.looks % PLAN_EVERY == 0
         self.looks += 1
-        emulators = asyncio.get_running_loop().run_in_executor(None, ask_emulators, self.folder, overview["emulators"], overview["networks"])
+        emulators: Any = asyncio.get_running_loop().run_in_executor(None, ask_emulators, self.folder, overview["emulators"], overview["networks"])
         told = await asyncio.gather(*(ask_node(path, with_plan) for path in overview["controls"].values()))
-        nodes = dict(zip(overview["controls"], told))
+        nodes: Any = dict(zip(overview["controls"], told))
         self.plans.update({name: one["plan"] for name, one in nodes.items() if one.get("plan") is not None})
-        return Look(overview, nodes, *await emulators, time.monotonic())
+        channels, networks = await emulators
+        return Look(overview, nodes, channels, networks, time.monotonic())
 
-    def _note(self, look, seconds):
+    def _note(self, look: Any, seconds: float) -> None:
         """Changes of links' states since the look before."""
         for (link, here, there), word in look.states_of_links().items():
             if self.words.setdefault((link, here), word) != word:
                 self.seen.append({"at": round(seconds, 3), "text": f"link {link}, {here} to {there}: {self.words[link, here]}, now {word}", "seen": True})
                 self.words[link, here] = word
 
-    def _without(self, why):
+    def _without(self, why: Any) -> Any:
         """The lab does not answer: it is over, or it is busy. What was known last stays."""
         over = self.lab.load() is None  # asked once: the lab may end meanwhile, and the next look has its last state
         if self.out is not None and over:

@@ -4,12 +4,17 @@
 The mean session time does not size the number of sessions (the tail does), so nothing here is computed by a
 formula that can be simulated: helio-sim runs the engine itself over the trace for each candidate.
 """
+
+from __future__ import annotations
+
 import argparse
 import json
 import math
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .. import programs, units
 from ..arguments import Parser
@@ -27,27 +32,28 @@ EPILOG = """examples:
 exit codes: 0 done, 1 failed, 2 wrong usage"""
 
 
-def option(parse, text):
+def option(parse: Callable[..., Any], text: str) -> float:
     try:
-        return parse(text)
+        result: float = parse(text)
+        return result
     except units.UnitError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
 
 
-def duration(text):
+def duration(text: str) -> float:
     return option(units.duration, text)
 
 
-def rate(text):
+def rate(text: str) -> Any:
     return option(units.rate, text)
 
 
-def size(text):
+def size(text: str) -> Any:
     return option(units.size, text)
 
 
-def count(low, high):
-    def parse(text):
+def count(low: int, high: int) -> Callable[..., Any]:
+    def parse(text: str) -> int:
         if not text.isdigit() or not low <= int(text) <= high:
             raise argparse.ArgumentTypeError(f"\"{text}\" is no number from {low} to {high}")
         return int(text)
@@ -55,7 +61,7 @@ def count(low, high):
     return parse
 
 
-def share(text):
+def share(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -65,7 +71,7 @@ def share(text):
     return value
 
 
-def arguments():
+def arguments() -> Parser:
     p = Parser(
         prog="helio-tune", epilog=EPILOG, description="Finds the settings of an LTP link for a fading channel by simulation on its trace.")
     channel = p.add_argument_group("the channel")
@@ -117,7 +123,7 @@ def arguments():
     return p
 
 
-def check(p, a):
+def check(p: Any, a: Any) -> None:
     if a.recovery is None:
         a.recovery = "all" if a.output else config.NEEDS.get(a.config, "both")
     elif a.config and a.recovery not in (config.NEEDS[a.config], "all") and not (
@@ -140,7 +146,7 @@ def check(p, a):
         p.error("--duration must not be 0")
 
 
-def trace_of(a, folder):
+def trace_of(a: Any, folder: Any) -> Any:
     """The name that helio-sim knows, or a file made from the statistics."""
     if a.bad_mean is None:
         return a.trace or "A"
@@ -149,20 +155,20 @@ def trace_of(a, folder):
     return path
 
 
-def percent(share, digits=2):
+def percent(share: float, digits: int = 2) -> str:
     """Of the capacity, by the time of sending: more than all of it only by chance, where losses are drawn one by one."""
     return f"{min(100.0, 100 * share):.{digits}f}"
 
 
-def half_words(half):
+def half_words(half: Any) -> Any:
     return f" ± {100 * half:.2f}" if half is not None else ""
 
 
-def number(spread, key):
+def number(spread: Any, key: Any) -> Any:
     return f"{spread[key]:.1f}"
 
 
-def warnings(result, r):
+def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
     """What was wished and is not so."""
     p = r["predicted"]
     if not p["efficiency"] > 0:
@@ -188,9 +194,9 @@ def warnings(result, r):
         yield f"{r['sessions']} sessions are --sessions-max: more may bring more"
 
 
-def report_sure(r, stream):
+def report_sure(r: dict[str, float], stream: Any) -> None:
     """What --realisations found."""
-    s = r["realisations"]
+    s: Any = r["realisations"]
     print(f"  realisations        {s['sessions']} sessions suffice in {s['suffice']} of {s['runs']} ({s['sessions_on_trace']}, which suffice on the "
           f"trace itself, in {s['suffice_with_those_of_trace']}): {percent(s['carried_share'])}{half_words(s['carried_ci95'])} % of the capacity, "
           f"{percent(s['carried_least'])} % at least", file=stream)
@@ -200,14 +206,14 @@ def report_sure(r, stream):
               file=stream)
 
 
-def buffer_words(link, r):
+def buffer_words(link: Any, r: dict[str, float]) -> Any:
     stall = round(link["rate_bps"] * STALL / 8)
     if stall < r["socket_buffer_bytes"]:
         return f"{units.size_round(r['socket_buffer_bytes'])} each, the least that is advised ({STALL * 1e3:g} ms bring {units.size_text(stall)})"
     return f"{units.size_round(r['socket_buffer_bytes'])} each, for a stall of {STALL * 1e3:g} ms"
 
 
-def report(result, stream):
+def report(result: Any, stream: Any) -> None:
     link = result["link"]
     print(f"channel      {link['trace']}, {units.rate_text(link['rate_bps'])}, {units.duration_text(link['delay_s'])} each way, "
           f"blocks of {units.size_text(link['block_bytes'])}", file=stream)
@@ -244,7 +250,7 @@ recovery {name}
           f"{', '.join(f'{kind} (recovery {config.NEEDS[kind]})' for kind in config.KINDS)}", file=stream)
 
 
-def write_folder(folder, result):
+def write_folder(folder: Any, result: Any) -> None:
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as f:
         json.dump(known(result), f, indent=2)
@@ -256,7 +262,7 @@ def write_folder(folder, result):
                 f.write(text)
 
 
-def write_hdtn(folder, result):
+def write_hdtn(folder: Any, result: Any) -> None:
     """The two files that HDTN loads."""
     found = result["recovery"].get(config.NEEDS["hdtn"])
     if found is None:
@@ -266,14 +272,14 @@ def write_hdtn(folder, result):
             f.write(text)
 
 
-def known(value):
+def known(value: Any) -> dict[str, Any] | float | None:
     """Without what no run could tell, which JSON has no number for."""
     if isinstance(value, dict):
         return {k: known(v) for k, v in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def deliver(a, result):
+def deliver(a: Any, result: Any) -> None:
     plain = result["recovery"].get(config.NEEDS["hdtn"])
     if plain and (a.output or a.config == "hdtn"):
         for text in config.hdtn_ducts(result["link"], plain)[2]:
@@ -285,14 +291,14 @@ def deliver(a, result):
                             if (name := config.recovery_of(kind, result["recovery"])))
         print(f"helio-tune: wrote {a.output}: {written}", file=sys.stderr)
     if a.config:
-        sys.stdout.write(config.text(a.config, result))
+        sys.stdout.write(config.text(a.config, result) or "")
     elif a.json:
         print(json.dumps(known(result), indent=2))
     else:
         report(result, sys.stdout)
 
 
-def main(argv=None):
+def main(argv: Any = None) -> int:
     p = arguments()
     a = p.parse_args(argv)
     if a.version:

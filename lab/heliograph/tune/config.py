@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What helio-tune found, as configuration: for heliod, for ION (ltprc, bprc, ionrc lines) and for HDTN (whole files of
 LTP outducts and inducts). The engines, addresses and node numbers are those of the examples, to be replaced."""
+
+from __future__ import annotations
+
 import json
 import math
 import subprocess
+from typing import Any
 
 from .. import programs, units
 from . import take
@@ -13,12 +17,12 @@ NEEDS = {"heliod": "default", "ion": "ion", "hdtn": "plain"}  # the recovery tha
 FILES = {"heliod": "heliod.yaml", "ion": "ion.rc", "hdtn": "hdtn.json"}
 
 
-def gamma(mean, sd):
+def gamma(mean: Any, sd: Any) -> Any:
     """The law of helio-trace with this mean and deviation."""
     return f"gamma:{units.duration_text(mean)},{min(max((mean / sd) ** 2, 0.01), 10000):.6g}"
 
 
-def generate(path, a):
+def generate(path: str, a: Any) -> None:
     """A trace with the given means and deviations, gamma distributed."""
     command = [programs.find("helio-trace"), "gen", "--bad", gamma(a.bad_mean, a.bad_sd or a.bad_mean), "--good",
                gamma(a.good_mean, a.good_sd or a.good_mean), "-o", path]
@@ -27,28 +31,30 @@ def generate(path, a):
         raise programs.ProgramError(done.stderr.strip())
 
 
-def recovery_of(kind, found):
+def recovery_of(kind: str, found: Any) -> str | None:
     """Which recovery a configuration is made of; None when that was not searched. heliod knows plain, too."""
     return next((name for name in (NEEDS[kind], *(["plain"] if kind == "heliod" else [])) if name in found), None)
 
 
-def text(kind, result):
+def text(kind: str, result: dict[str, Any]) -> str | None:
     """None when the recovery that it needs was not searched."""
-    found = result["recovery"]
+    found: Any = result["recovery"]
     name = recovery_of(kind, found)
     if name is None:
         return None
     if kind == "heliod":
-        return heliod(result["link"], name, found[name], result["take"])
-    return {"ion": ion, "hdtn": hdtn}[kind](result["link"], found[name])
+        answer: str | None = heliod(result["link"], name, found[name], result["take"])
+        return answer
+    answer = {"ion": ion, "hdtn": hdtn}[kind](result["link"], found[name])
+    return answer
 
 
-def held(r):
+def held(r: dict[str, float]) -> Any:
     """held_bytes of heliod: twice the blocks of all sessions, 16 MiB at least."""
     return units.size_round(max(2 * r["memory_bytes"], 1 << 24))
 
 
-def heliod(link, name, r, taken):
+def heliod(link: Any, name: Any, r: Any, taken: Any) -> Any:
     other = ""
     if taken and taken["recovery"] != name:
         other = f"# Taken for the goal is {take.words(taken)} (helio-tune --config heliod --recovery {taken['recovery']}).\n"
@@ -74,7 +80,7 @@ links:
 """
 
 
-def ion(link, r):
+def ion(link: Any, r: Any) -> Any:
     """ION's timers come from whole seconds of light time; its rate is the contact's, in bytes per second: udplso has no
     such argument any more, newer ones take one for the engine's number."""
     seconds = max(1, math.ceil(link["delay_s"]))
@@ -103,7 +109,7 @@ HDTN_BUNDLE_MAX = 10000000  # its maxBundleSizeBytes, twice of which a pipeline 
 HDTN_MARGIN = 20e-3         # its threads report that late: with less its timers fire though nothing was lost
 
 
-def hdtn_timer(link, r):
+def hdtn_timer(link: dict[str, float], r: dict[str, float]) -> tuple[int, int, list[str]]:
     """Light time and margin, whole milliseconds, and what was rounded, in words. Twice their sum is HDTN's timer."""
     light = max(1, math.ceil(link["delay_s"] * 1e3 - 1e-9))
     wanted = max(r["rto_s"], 2 * link["delay_s"] + link["processing_s"] + HDTN_MARGIN)
@@ -118,7 +124,7 @@ def hdtn_timer(link, r):
     return light, margin, told
 
 
-def hdtn_ducts(link, r):
+def hdtn_ducts(link: dict[str, float], r: dict[str, float]) -> Any:
     """The LTP outduct and induct of HDTN 1.3, and what was rounded."""
     light, margin, told = hdtn_timer(link, r)
     shared = {"oneWayLightTimeMs": light, "oneWayMarginTimeMs": margin, "clientServiceId": 1,
@@ -150,7 +156,7 @@ def hdtn_ducts(link, r):
     return outduct, induct, told
 
 
-def hdtn(link, r):
+def hdtn(link: dict[str, float], r: dict[str, float]) -> str:
     """Whole files: what bpgen (outducts) and bpsink (inducts) load as they are."""
     outduct, induct, told = hdtn_ducts(link, r)
     out = {
@@ -161,7 +167,7 @@ def hdtn(link, r):
     return json.dumps(out, indent=2) + "\n"
 
 
-def hdtn_files(link, r):
+def hdtn_files(link: dict[str, float], r: dict[str, float]) -> list[tuple[str, str]]:
     """(name, text) of the files by themselves."""
     outduct, induct, _ = hdtn_ducts(link, r)
     return [("hdtn-outducts.json", json.dumps({"outductConfigName": "helio-tune", "outductVector": [outduct]}, indent=2) + "\n"),

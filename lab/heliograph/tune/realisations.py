@@ -5,10 +5,17 @@ One trace is one draw. The number of sessions that suffices on it need not suffi
 the number is sought that suffices in a given share of many; and since a number that was chosen on some realisations fits
 just these a little better than others, it is checked on as many that the choice has not seen.
 """
+
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from .. import statistics, units
 from . import point
+
+if TYPE_CHECKING:
+    from .search import Link
 
 UNSEEN = 2000   # seeds of realisations from here on are for the check of what was found,
 EXPECT = 2500   # from here on for what is to be expected,
@@ -24,10 +31,10 @@ SURE = 1.5                        # times as much is what runs surely cannot kee
 class Realisations:
     """Other draws of what fades on a link."""
 
-    def __init__(self, link):
+    def __init__(self, link: Link) -> None:
         self.link = link
 
-    def other(self, trace, seed, number, times):
+    def other(self, trace: str | None, seed: int, number: int, times: int) -> Any:
         """(trace, offset) of another realisation; None when there is no such."""
         if trace is None or trace == "none" or trace.startswith("iid:"):
             return trace, None  # the seed draws it
@@ -38,11 +45,11 @@ class Realisations:
         begin = number * duration
         return (trace, units.duration_text(begin)) if begin + duration <= self.link.traces.info(trace)["duration_s"] else None
 
-    def drawn(self):
+    def drawn(self) -> bool:
         """Is anything drawn at all? Without fading all runs are one run."""
         return any(trace not in (None, "none") for trace in (self.link.trace, self.link.a.return_trace))
 
-    def options(self, first, number, times=1):
+    def options(self, first: int, number: int, times: int = 1) -> dict[str, int | str] | None:
         """What makes a run that of realisation `number`, from 1 on, of those that begin at seed `first`, so many times as long; None:
         there is none."""
         if not self.drawn():
@@ -54,12 +61,12 @@ class Realisations:
         names = ((("trace", forward[0]), ("trace-offset", forward[1])), (("return-trace", back[0]), ("return-offset", back[1])))
         return {"seed": first + number, **{key: value for pair in names for key, value in pair if value is not None}}
 
-    def many(self, first, count, times=1):
+    def many(self, first: int, count: int, times: int = 1) -> list[dict[str, int | str]]:
         found = [self.options(first, i, times) for i in range(1, count + 1)]
         return [one for one in found if one is not None]
 
 
-def at_least(successes, runs, confidence=0.95):
+def at_least(successes: int, runs: int, confidence: float = 0.95) -> float:
     """The share of which so many successes of so many runs still leave 1 - confidence (Clopper and Pearson, one-sided)."""
     if successes == 0:
         return 0.0
@@ -73,16 +80,18 @@ def at_least(successes, runs, confidence=0.95):
     return low
 
 
-def tail(successes, runs, share):
+def tail(successes: int, runs: int, share: float) -> float:
     """P(at least so many successes)."""
     return math.fsum(math.comb(runs, k) * share**k * (1 - share)**(runs - k) for k in range(successes, runs + 1))
 
 
-def runs_of(simulator, link, setting, sessions, realisations, length=None):
-    return simulator.run_all([{**link.options(1, length, sessions=sessions, **setting), **way} for way in realisations])
+def runs_of(simulator: Any, link: Link, setting: dict[str, Any], sessions: int, realisations: Any,
+            length: Any = None) -> list[dict[str, Any]]:
+    result: list[dict[str, Any]] = simulator.run_all([{**link.options(1, length, sessions=sessions, **setting), **way} for way in realisations])
+    return result
 
 
-def held_out(simulator, link, setting, sessions, length):
+def held_out(simulator: Any, link: Any, setting: Any, sessions: int, length: Any) -> Any:
     """What was found, on realisations that the search has not seen: mean, its interval, the least; None without any."""
     realisations = Realisations(link).many(UNSEEN, link.a.unseen, times_of(link, length))
     runs = runs_of(simulator, link, setting, sessions, realisations, length)
@@ -91,38 +100,40 @@ def held_out(simulator, link, setting, sessions, length):
     return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(shares), **carried(runs)} if runs else None
 
 
-def carried(runs):
+def carried(runs: list[dict[str, Any]]) -> dict[str, float | None]:
     """By the time of sending: what was held up before the warm-up's end is not in it."""
     shares = [run["carried_share"] for run in runs]
     mean, half = statistics.interval(shares)
     return {"carried_share": mean, "carried_ci95": half, "carried_least": min(shares)}
 
 
-def apart(half, runs, others):
+def apart(half: Any, runs: Any, others: Any) -> Any:
     """Half of the 95 % interval of the difference between the mean of so many runs, whose interval has `half`, and that of others."""
     return half * math.sqrt(1 + runs / others)
 
 
-def times_of(link, length):
+def times_of(link: Any, length: Any) -> Any:
     """How much longer than their files realisations have to be."""
     return max(1, round(length / link.duration()))
 
 
-def enough(half, runs, others):
+def enough(half: Any, runs: Any, others: Any) -> Any:
     return half <= EXPECT_HALF and apart(half, runs, others) <= UNSEEN_HALF
 
 
-def over_runs(simulator, link, setting, sessions, length, last):
+def over_runs(simulator: Any, link: Any, setting: Any, sessions: int, length: Any, last: Any) -> Any:
     """The runs of one length over as many realisations as their interval wants, and its half; none where nothing more is drawn. Where
     longer ones are surely needed it ends early, unless this is the last length."""
-    drawn, runs, half = Realisations(link), [], None
+    runs: Any = []
+    drawn = Realisations(link)
+    half: Any = None
     while len(runs) < EXPECT_MOST:
         more = [drawn.options(EXPECT, len(runs) + i, times_of(link, length)) for i in range(1, EXPECT_STEP + 1)]
         if any(one is None or "trace-offset" in one or "return-offset" in one for one in more):
             return [], None  # parts of a trace are kept for the check
         runs += runs_of(simulator, link, setting, sessions, more, length)
         half = statistics.interval([run["carried_share"] for run in runs])[1]
-        others = link.a.unseen
+        others: Any = link.a.unseen
         if last:
             if enough(half, len(runs), others):
                 break
@@ -131,7 +142,7 @@ def over_runs(simulator, link, setting, sessions, length, last):
     return runs, half
 
 
-def hopeless(half, runs, times, others):
+def hopeless(half: Any, runs: Any, times: int, others: Any) -> Any:
     """Would runs so many times as long still be too short, by what the interval of so many runs says of their deviation? It has to be
     so by far: five runs know little of it."""
     deviation = half * math.sqrt(runs) / statistics.quantile(runs - 1) / math.sqrt(times)
@@ -139,11 +150,12 @@ def hopeless(half, runs, times, others):
     return least > SURE * EXPECT_HALF or apart(least, EXPECT_MOST, others) > SURE * UNSEEN_HALF
 
 
-def expected(simulator, link, setting, sessions):
+def expected(simulator: Any, link: Any, setting: Any, sessions: int) -> Any:
     """What any realisation will bring, and the length of the runs that it was found in: the mean over realisations. The trace of the
     search alone is too good: the number was chosen on it. The runs are as long as it takes for further ones to bring
     the same. None where nothing is drawn."""
-    runs, half, length = [], None, link.duration()
+    runs: list[Any] = []
+    half, length = None, link.duration()
     lengths, others = [*link.lengths(), *link.longer()], link.a.unseen
     for longer in lengths if others else ():
         if runs and longer not in (link.duration(), lengths[-1]) and hopeless(half, len(runs), longer / length, others):
@@ -162,19 +174,19 @@ def expected(simulator, link, setting, sessions):
 class Sure:
     """The fewest sessions that suffice in a share of the realisations."""
 
-    def __init__(self, simulator, link, setting, high):
+    def __init__(self, simulator: Any, link: Link, setting: dict[str, Any], high: int) -> None:
         self.simulator, self.link, self.setting, self.high = simulator, link, setting, high
 
-    def suffices(self, run, most):
+    def suffices(self, run: dict[str, Any], most: dict[str, Any]) -> bool:
         """On the same realisation: the floor is kept, or more sessions bring no more."""
         return point.suffices(self.link.a, point.Point([run]), point.Point([most]))
 
-    def count(self, sessions, realisations):
+    def count(self, sessions: int, realisations: list[dict[str, int | str]]) -> tuple[int, list[dict[str, Any]]]:
         most = runs_of(self.simulator, self.link, self.setting, self.high, realisations)
         runs = runs_of(self.simulator, self.link, self.setting, sessions, realisations)
         return sum(self.suffices(*both) for both in zip(runs, most)), runs
 
-    def fewest(self, realisations, low):
+    def fewest(self, realisations: list[dict[str, int | str]], low: int) -> int:
         """By halving, from the number `low` that one trace wants; the most when none suffices often enough."""
         wanted = math.ceil(self.link.a.confidence * len(realisations) - 1e-9)
         if self.count(low, realisations)[0] >= wanted:
@@ -191,7 +203,7 @@ class Sure:
                 low = middle
         return high
 
-    def find(self, sessions):
+    def find(self, sessions: int) -> dict[str, dict[str, float] | float] | None:
         """None where nothing is drawn."""
         a = self.link.a
         choice = Realisations(self.link).many(CHOICE, a.realisations)

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search of helio-tune: segment size, timer and number of sessions, each point a simulation."""
+
+from __future__ import annotations
+
+import argparse
 import math
+from typing import Any
 
 from .. import units, warmup
 from ..campaign import traces as campaign_traces
@@ -21,18 +26,20 @@ JITTER = 2e-3                  # to which real nodes add this, and more under lo
 class Link:
     """What is given: the channel, the block, the wish."""
 
-    def __init__(self, a, trace, folder="."):
+    def __init__(self, a: argparse.Namespace, trace: str, folder: str = ".") -> None:
         self.a, self.trace = a, trace
         self.traces = campaign_traces.Traces(folder)
         self.rtt = 2 * a.delay + a.processing
 
-    def duration(self):
+    def duration(self) -> float:
         if self.a.duration:
-            return self.a.duration
+            result: float = self.a.duration
+            return result
         radiation = 8 * self.a.block / self.a.rate
-        return max(min(100.0, max(BLOCKS * radiation, 200 * self.rtt, 2.0)), ROUNDS * self.rtt)
+        result = max(min(100.0, max(BLOCKS * radiation, 200 * self.rtt, 2.0)), ROUNDS * self.rtt)
+        return result
 
-    def lengths(self):
+    def lengths(self) -> list[float]:
         """Of runs that need not be the whole duration, each twice the one before; the last is the whole."""
         whole, found = self.duration(), []
         if self.a.duration is None:
@@ -40,22 +47,23 @@ class Link:
             found = [part for part in (whole / 8, whole / 4, whole / 2) if part >= least]
         return [*found, whole]
 
-    def longer(self):
+    def longer(self) -> Any:
         """Of runs that tell what is to be expected, where the whole duration does not: few blocks on a slow or long path."""
         return [2 * self.duration(), 4 * self.duration()] if self.a.duration is None else []
 
-    def trial(self):
+    def trial(self) -> int:
         """A number of sessions that is surely enough."""
-        return min(max(8, 4 * math.ceil(self.rtt / self.radiation(1024))), self.a.sessions_max)
+        result: int = min(max(8, 4 * math.ceil(self.rtt / self.radiation(1024))), self.a.sessions_max)
+        return result
 
-    def warmup(self, length=None):
+    def warmup(self, length: float | None = None) -> float:
         """One for all numbers of sessions: they are compared over the same part of the trace, which weighs more than they
         do. None where the start is less than a hundredth of the run."""
         a, length = self.a, length or self.duration()
         start = warmup.seconds(length, a.delay, a.processing, self.trial(), a.block, a.rate)
         return start if start >= 0.01 * length or length < self.duration() else 0.0
 
-    def options(self, seed, length=None, **more):
+    def options(self, seed: int, length: Any = None, **more: int | str) -> dict[str, int | str]:
         """Of a run that begins to count in the steady state, and whose last sessions are followed to their end."""
         a, length = self.a, length or self.duration()
         start = self.warmup(length)
@@ -69,40 +77,41 @@ class Link:
                 "processing": units.duration_text(a.processing), "overhead": a.overhead, "bundle": f"{a.block}B",
                 "duration": units.duration_text(length), "seed": seed, **more}
 
-    def segments(self):
+    def segments(self) -> Any:
         if self.a.segment:
             return [self.a.segment]
         largest = self.a.mtu - 28  # IPv4 and UDP
         return sorted({s for s in (512, 1024, largest) if s <= largest})
 
-    def radiation(self, segment):
+    def radiation(self, segment: int) -> float:
         """Of a block: its segments with their headers and the overhead, seconds."""
         header = 12  # of a data segment: about 20 bytes where it is a checkpoint
         data = segment - header
         full, rest = divmod(self.a.block, data)
         air = full * (segment + self.a.overhead) + (rest + header + self.a.overhead if rest else 0)
-        return 8 * air / self.a.rate
+        result: float = 8 * air / self.a.rate
+        return result
 
 
 class Search:
-    def __init__(self, simulator, link, recovery, segment, rto):
+    def __init__(self, simulator: Any, link: Link, recovery: str, segment: int, rto: float) -> None:
         self.simulator, self.link = simulator, link
         named = "default" if recovery == "default" else "plain"
         self.setting = {"segment": f"{segment}B", "recovery": named, "rto": units.duration_text(rto)}
         if recovery == "default":
             self.setting["rto"] = "auto"
 
-    def points(self, numbers, length=None):
+    def points(self, numbers: list[int], length: Any = None) -> list[Point]:
         seeds = range(1, self.link.a.seeds + 1)
         many = [self.link.options(seed, length, sessions=n, **self.setting) for n in numbers for seed in seeds]
         runs = self.simulator.run_all(many)
         k = len(seeds)
         return [Point(runs[i * k:(i + 1) * k]) for i in range(len(numbers))]
 
-    def saturate(self, first=None, length=None):
+    def saturate(self, first: Any = None, length: Any = None) -> tuple[int, dict[int, Point]]:
         """Doubles, from `first` on, until twice the sessions bring nothing: the number, and the points of all that were tried."""
         limit = self.link.a.sessions_max
-        n = max(1, math.ceil((self.link.rtt / self.link.radiation(1024))))
+        n = max(1, math.ceil(self.link.rtt / self.link.radiation(1024)))
         n = min(first or 1 << math.ceil(math.log2(n + 1)), limit)
         seen = dict(zip([n], self.points([n], length)))
         barren = 0  # doublings that brought nothing at all: sessions are not what is missing
@@ -117,10 +126,10 @@ class Search:
                 break
         return n, seen
 
-    def fewest(self, highest, seen, length=None, near=None):
+    def fewest(self, highest: Point, seen: dict[int, Point], length: Any = None, near: Any = None) -> int:
         """The least number that suffices, but for a grain; `seen` has points of some numbers, and the greatest of them
         is enough. What is looked at first is around `near`, in steps that double."""
-        def enough(point):
+        def enough(point: Point) -> bool:
             return suffices(self.link.a, point, highest)
 
         high = min((n for n, point in seen.items() if enough(point)), default=max(seen))
@@ -141,7 +150,7 @@ class Search:
                 step *= 2
         return high
 
-    def near(self):
+    def near(self) -> Any:
         """(a number that is near the fewest, one that is more than enough), by runs of a part of the duration, which is a part of
         the cost; nothing is known of either where the shortest part is the whole."""
         part = self.link.lengths()[0]
@@ -150,7 +159,7 @@ class Search:
         high, seen = self.saturate(None, part)
         return self.fewest(seen[high], seen, part), high
 
-    def best(self):
+    def best(self) -> tuple[int, Point, Point, int]:
         a = self.link.a
         near, more = self.near()
         high, seen = self.saturate(more and more // 2)
@@ -167,12 +176,12 @@ class Search:
         return sessions, point, highest, high
 
 
-def grain(number):
+def grain(number: int) -> int:
     """How exactly a number of sessions is sought: another realisation of the fading differs by more."""
     return max(1, number // GRAIN)
 
 
-def probes(low, high, near, step, jobs):
+def probes(low: int, high: int, near: Any, step: int, jobs: int) -> list[int]:
     """Numbers between low and high to be looked at, as many as are run at once: around `near`, else evenly spread."""
     parts = min(jobs, high - low - 1)
     if near is None:
@@ -182,7 +191,7 @@ def probes(low, high, near, step, jobs):
     return sorted(found - {low, high})
 
 
-def better(goal, one, other):
+def better(goal: Any, one: Any, other: Any) -> Any:
     """Is the point `one` clearly better than `other`?"""
     if goal == "delay":
         return one["delivery_ms"]["p99"] < 0.99 * other["delivery_ms"]["p99"]
@@ -192,12 +201,12 @@ def better(goal, one, other):
     return more > alike or (more > -alike and one["session_ms"]["mean"] < 0.99 * other["session_ms"]["mean"])
 
 
-def ion_timer(delay):
+def ion_timer(delay: float) -> float:
     """ION knows the light time in whole seconds, at least one where the nodes are not the same."""
     return 2.0 * max(1, math.ceil(delay))
 
 
-def timers(link, recovery):
+def timers(link: Link, recovery: str) -> list[float]:
     base = max(link.rtt, 1e-3)
     if recovery == "default":
         return [round(2 * base, 6)]
@@ -206,7 +215,7 @@ def timers(link, recovery):
     return [link.a.rto] if link.a.rto else [round(base * f + JITTER, 6) for f in TIMERS]
 
 
-def chosen_of(simulator, link, recovery, candidates):
+def chosen_of(simulator: Any, link: Any, recovery: Any, candidates: Any) -> Any:
     """The best of some (segment size, timer), at a number of sessions that is surely enough. They meet the same fades, so that a part of
     the duration tells it."""
     trial, length = link.trial(), link.lengths()[0]
@@ -214,7 +223,7 @@ def chosen_of(simulator, link, recovery, candidates):
     for one in searches if len(searches) > 1 else ():  # all at once, read back below
         for seed in range(1, link.a.seeds + 1):
             simulator.start(link.options(seed, length, sessions=trial, **one.setting))
-    chosen = None
+    chosen: Any = None
     for one, candidate in zip(searches, candidates):
         point = one.points([trial], length)[0] if len(searches) > 1 else None
         if chosen is None or better(link.a.goal, point, chosen[2]):
@@ -222,7 +231,7 @@ def chosen_of(simulator, link, recovery, candidates):
     return chosen[:2]
 
 
-def settle(simulator, link, recovery):
+def settle(simulator: Any, link: Any, recovery: Any) -> Any:
     """Segment size, at the middle one of the timers; timer, with that size; and then the number of sessions."""
     given = timers(link, recovery)
     (segment, _), _ = chosen_of(simulator, link, recovery, [(s, given[len(given) // 2]) for s in link.segments()])
@@ -230,7 +239,7 @@ def settle(simulator, link, recovery):
     return segment, rto, *one.best()
 
 
-def split(link, recovery, segment, rto, point):
+def split(link: Any, recovery: Any, segment: Any, rto: Any, point: Any) -> Any:
     """Of the mean session as in the paper: what is ideal, what repetitions and lost checkpoints cost; the rest is
     what the two estimates of the costs leave open."""
     mean = point["session_ms"]["mean"]
@@ -241,7 +250,7 @@ def split(link, recovery, segment, rto, point):
     return {"ideal": ideal, "retransmission": cycles, "checkpoints": lost, "rest": mean - ideal - cycles - lost}
 
 
-def settings(simulator, link, recovery):
+def settings(simulator: Any, link: Any, recovery: Any) -> Any:
     segment, rto, sessions, point, most, high = settle(simulator, link, recovery)
     a = link.a
     chosen = Search(simulator, link, recovery, segment, rto)
@@ -272,7 +281,7 @@ def settings(simulator, link, recovery):
     }
 
 
-def search(simulator, link):
+def search(simulator: Any, link: Any) -> Any:
     a = link.a
     wanted = {"both": ("plain", "default"), "all": ("plain", "default", "ion")}.get(a.recovery, (a.recovery,))
     found = {name: settings(simulator, link, name) for name in wanted}

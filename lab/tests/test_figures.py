@@ -1,26 +1,21 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the figures of campaigns draw: intervals where there are any and nowhere else, what was not faithful, whole numbers of sessions.
-Looked up in the figures themselves. Needs matplotlib. usage: figures_test.py SOURCE"""
+Looked up in the figures themselves. Needs matplotlib."""
 import json
 import os
-import sys
 import tempfile
 import types
 import unittest
 import unittest.mock
 
-sys.path.insert(0, f"{sys.argv[1]}/lab")
-try:
-    from heliograph.campaign import (  # noqa: E402
-        data as campaign_data, export as campaign_export, figures as campaign_figures, pairs as campaign_pairs,
-        report as campaign_report,
-    )
-    from heliograph.figures import plot  # noqa: E402
-except ModuleNotFoundError:
-    if sys.executable == "/usr/bin/python3":
-        raise
-    os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])  # as the programs do: the system's has what one's own may lack
+from heliograph.campaign import (
+    data as campaign_data,
+    export as campaign_export,
+    figures as campaign_figures,
+    pairs as campaign_pairs,
+    report as campaign_report,
+)
+from heliograph.figures import plot
 
 
 def labels(figure):
@@ -231,6 +226,3 @@ class Figures(unittest.TestCase):
         self.assertEqual([round(v, 3) for v in bars.axes[0].patches[1].get_facecolor()[:3]],
                          [round(int(plot.COLOURS[1][i:i + 2], 16) / 255, 3) for i in (1, 3, 5)])
 
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,17 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of helio-tune by hand, without a simulation: what a run is told, when an end is found, how sure that is, and HDTN's files.
-
-usage: tune_parts_test.py SOURCE
-"""
+"""The parts of helio-tune by hand, without a simulation: what a run is told, when an end is found, how sure that is, and HDTN's files."""
 import json
 import math
-import sys
 import unittest
 
-sys.path.insert(0, f"{sys.argv[1]}/lab")
-from heliograph import warmup  # noqa: E402
-from heliograph.tune import cli as tune, config as tune_config, realisations as tune_realisations, search as tune_search  # noqa: E402
+from heliograph import warmup
+from heliograph.tune import cli as tune, config as tune_config, realisations as tune_realisations, search as tune_search
 
 MOON = ("--trace", "H", "--delay", "1280ms", "--rate", "100Mbit/s")
 
@@ -193,6 +187,3 @@ class Hdtn(unittest.TestCase):
             out, _, _ = tune_config.hdtn_ducts({**self.LINK, "delay_s": delay}, {**self.FOUND, "rto_s": rto})
             self.assertEqual((out["oneWayLightTimeMs"], 2 * (out["oneWayLightTimeMs"] + out["oneWayMarginTimeMs"])), (light, timer))
 
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
