@@ -52,6 +52,11 @@ void csts_free(struct csts *s)
     free(s);
 }
 
+struct isp1 *csts_isp1(struct csts *s)
+{
+    return &s->isp;
+}
+
 void csts_clock_set(struct csts *s, uint64_t unix_ns)
 {
     s->isp.config.unix_ns = unix_ns;

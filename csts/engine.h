@@ -38,6 +38,8 @@ enum {
 struct csts;
 struct csts_link;
 struct csts_service;
+struct isp1; /* sle/isp1.h */
+struct isp1_link;
 
 /* 0 takes the default in brackets. */
 struct csts_config {
@@ -124,8 +126,9 @@ struct csts_user_config {
  * is not known. */
 struct csts_link *csts_connect(struct csts *s, const struct csts_user_config *config, tick now);
 void csts_link_free(struct csts_link *l); /* in any state, without a word to the peer */
-void csts_link_use(struct csts_link *l, void *host);
-void *csts_link_host(const struct csts_link *l);
+/* For cla/framed/isp1_conn.h. */
+struct isp1_link *csts_link_isp1(struct csts_link *l);
+struct isp1 *csts_isp1(struct csts *s);
 
 enum csts_state { CSTS_UNBOUND, CSTS_BINDING, CSTS_BOUND, CSTS_UNBINDING, CSTS_ENDED };
 enum csts_state csts_link_state(const struct csts_link *l);

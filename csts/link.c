@@ -79,14 +79,9 @@ void csts_link_free(struct csts_link *l)
     free(l);
 }
 
-void csts_link_use(struct csts_link *l, void *host)
+struct isp1_link *csts_link_isp1(struct csts_link *l)
 {
-    l->isp.host = host;
-}
-
-void *csts_link_host(const struct csts_link *l)
-{
-    return l->isp.host;
+    return &l->isp;
 }
 
 enum csts_state csts_link_state(const struct csts_link *l)

@@ -32,6 +32,11 @@ void sle_free(struct sle *s)
     free(s);
 }
 
+struct isp1 *sle_isp1(struct sle *s)
+{
+    return &s->isp;
+}
+
 void sle_clock_set(struct sle *s, uint64_t unix_ns)
 {
     if (s->isp.config.unix_ns == unix_ns)

@@ -2,7 +2,8 @@
 /*
  * Links over ISP1 (CCSDS 913.1-B-2), as Space Link Extension and the Cross Support Transfer
  * Services have them in common: transport mapping (§3.3), credentials (§3.1.2), the octets in both
- * directions, the times, and the end. Private to sle/ and csts/.
+ * directions, the times, and the end. Private to sle/, csts/ and what puts a link on a stream
+ * (cla/framed/isp1_conn.h).
  *
  * A service's engine contains one `struct isp1`, and each of its links a `struct isp1_link`. The
  * service decides what PDUs mean. It gets them, and the end of a link, through `struct
@@ -240,6 +241,11 @@ static inline bool kept_is(const struct kept *k)
     return heap_has(&k->node);
 }
 tick kept_tick(const struct isp1 *s, struct sle_time t); /* 0: before tick 0 */
+
+/* ---- of Space Link Extension: link.c, engine.c ---- */
+
+struct isp1_link *sle_link_isp1(struct sle_link *l);
+struct isp1 *sle_isp1(struct sle *s);
 
 /* ---- out.c ---- */
 

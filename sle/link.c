@@ -87,6 +87,11 @@ struct sle_link *sle_accept(struct sle *s, tick now)
     return l;
 }
 
+struct isp1_link *sle_link_isp1(struct sle_link *l)
+{
+    return &l->isp;
+}
+
 void sle_link_use(struct sle_link *l, void *host)
 {
     l->isp.host = host;

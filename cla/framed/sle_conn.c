@@ -1,442 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One SLE link on one stream. With TLS no octet of the link is passed before the handshake is
- * finished and the certificate has the required name. The pump passes notices, then output, until
- * there is neither or the stream is full; then it applies the stream state that the link requests.
- * The system call gathers frames without a copy.
- *
- * What can go wrong: the stream ends, which is reported to the link. Or the peer is aborted: then
- * the urgent octet is sent, and further input is read and dropped until the stream ends or the
- * link's time expires.
- */
+/* The notices of Space Link Extension, around cla/framed/isp1_conn.h. */
 #include "cla/framed/sle_conn.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "os/address.h"
 
-#include "base/err.h"
-#include "cla/framed/sle_digest.h"
-
-#define ROUNDS_MAX 64          /* of writing, before others have their turn */
-#define LEND_LEAST (64u << 10) /* octets of output that are large */
-#define LARGE_FOR                                                                                  \
-    (10 * TICK_MS) /* so long its last large output makes a connection one of those                \
-                    */
-
-static_assert(SLE_LENT_MAX == STREAM_PARTS_MAX, "what the engine lends is one write");
-
-/* What a thread has of a connection. */
-struct lending {
-    struct stream_beside beside;
-    struct sle_conn *conn;
-    struct sle_digests *digests;
-    struct sle_lent lent;
-    struct slice parts[STREAM_PARTS_MAX];
-    size_t want; /* octets of them */
-    bool on;
-};
-
 struct sle_conn {
-    struct sle_host *host;
-    struct stream *stream;
+    struct isp1_conn isp;
     struct sle_link *link;
     const struct sle_conn_user *user;
     void *context;
-    struct alarm alarm;      /* to pump from the loop */
-    struct lending *lending; /* NULL: nothing was lent yet */
-    struct list large;       /* in host.large */
-    tick large_at;           /* its last large output */
-    bool full;               /* the stream has no room */
-    bool pumping;            /* a notice is being reported */
-    bool held;               /* notices wait */
-    bool urgent;             /* our PEER-ABORT is out */
-    bool freed;              /* from within a notice */
-    bool over;               /* the stream has ended: error */
-    int error;
-    /* TLS */
-    const struct sle_secure *secure; /* NULL: none */
-    bool secured;                    /* its handshake is over */
-    char why[TLS_WHY_MAX];
-    tick now;              /* the time of its notices */
-    uint8_t dropped[4096]; /* destination of dropped input */
 };
 
-static tick now_of(const struct sle_conn *c)
+static struct sle_conn *conn_of(struct isp1_conn *c)
 {
-    return world_now(c->host->world);
+    return container_of(c, struct sle_conn, isp);
 }
 
-/* ---- the engine's time ---- */
-
-void sle_host_look(struct sle_host *h)
+static bool tell_notice(struct isp1_conn *isp, tick now)
 {
-    const tick due = sle_deadline(h->engine);
-    if (due != alarm_due(&h->alarm))
-        alarm_set(&h->alarm, due);
+    struct sle_conn *c = conn_of(isp);
+    struct sle_notice n;
+    if (!sle_link_poll(c->link, &n, now))
+        return false;
+    if (n.kind == SLE_OVER)
+        isp1_conn_settle(isp);
+    c->user->notice(c->context, c, &n);
+    return true;
 }
 
-static void on_due(void *context)
+static void tell_gone(struct isp1_conn *isp)
 {
-    struct sle_host *h = context;
+    struct sle_conn *c = conn_of(isp);
+    c->user->gone(c->context, c, isp->error);
+}
+
+static void tell_room(struct isp1_conn *isp)
+{
+    struct sle_conn *c = conn_of(isp);
+    if (c->user->room != NULL)
+        c->user->room(c->context);
+}
+
+static void release_conn(struct isp1_conn *isp)
+{
+    struct sle_conn *c = conn_of(isp);
+    assert(isp->link == sle_link_isp1(c->link) && !isp->pumping);
+    sle_link_free(c->link);
+    free(c);
+}
+
+static const struct isp1_conn_user conn_user = {tell_notice, tell_gone, tell_room, release_conn};
+
+static bool expire_engine(struct isp1_host *isp, struct isp1_link **link, tick now)
+{
+    struct sle_host *h = container_of(isp, struct sle_host, isp);
     struct sle_due d;
-    const tick now = world_now(h->world);
-    while (sle_expire(h->engine, &d, now)) {
-        struct sle_conn *c = d.link == NULL ? NULL : sle_link_host(d.link);
-        if (c != NULL) /* from the loop: connections freed by their pump are reported there */
-            alarm_set(&c->alarm, 0);
-        else if (d.link == NULL && h->due != NULL)
-            h->due(h->context, d.instance);
-    }
-    alarm_set(&h->alarm, sle_deadline(h->engine));
+    if (!sle_expire(h->engine, &d, now))
+        return false;
+    *link = d.link == NULL ? NULL : sle_link_isp1(d.link);
+    if (d.link == NULL && h->due != NULL)
+        h->due(h->context, d.instance);
+    return true;
 }
 
 void sle_host_init(struct sle_host *h, struct world *w, struct sle *engine)
 {
-    *h = (struct sle_host){.world = w, .engine = engine};
-    list_init(&h->large);
-    alarm_init(&h->alarm, w, ALARM_LINK, on_due, h);
+    *h = (struct sle_host){.engine = engine};
+    isp1_host_init(&h->isp, w, sle_isp1(engine), expire_engine);
 }
 
 void sle_host_fini(struct sle_host *h)
 {
-    if (h->world != NULL)
-        alarm_fini(&h->alarm);
-    h->world = NULL;
+    isp1_host_fini(&h->isp);
 }
 
-static void forget_large(struct sle_conn *c)
+void sle_host_look(struct sle_host *h)
 {
-    if (list_empty(&c->large))
-        return;
-    list_sub(&c->large);
-    assert(c->host->large_len > 0);
-    c->host->large_len--;
-}
-
-static void free_conn(struct sle_conn *c)
-{
-    assert(!c->pumping && c->link != NULL);
-    alarm_fini(&c->alarm);
-    forget_large(c);
-    c->host->lent -= sle_conn_lends(c) ? 1 : 0; /* closing the stream takes it back */
-    if (c->stream != NULL)
-        stream_close(c->stream);
-    sle_link_free(c->link);
-    if (c->lending != NULL)
-        sle_digests_free(c->lending->digests);
-    free(c->lending);
-    free(c);
-}
-
-/* ---- writing in another thread ---- */
-
-bool sle_conn_lends(const struct sle_conn *c)
-{
-    return c->lending != NULL && c->lending->on;
-}
-
-static void take_back(struct sle_conn *c, size_t octets)
-{
-    struct lending *d = c->lending;
-    assert(d->on && octets <= d->want && c->host->lent > 0);
-    d->on = false;
-    c->host->lent--;
-    c->full = octets < d->want;
-    sle_link_wrote(c->link, octets, now_of(c));
-}
-
-/* Takes back lent slices now. */
-static void settle_lending(struct sle_conn *c)
-{
-    if (sle_conn_lends(c))
-        take_back(c, stream_settle(c->stream));
-}
-
-/* In a thread. */
-static void sign_lent(struct stream_beside *b)
-{
-    const struct lending *d = container_of(b, struct lending, beside);
-    sle_lent_sign(&d->lent, sle_digest, d->digests);
-}
-
-static void on_written(struct stream_beside *b, size_t octets)
-{
-    struct sle_conn *c = container_of(b, struct lending, beside)->conn;
-    c->host->lent_writes++;
-    c->host->lent_octets += octets;
-    take_back(c, octets);
-    if (!c->full && c->user->room != NULL)
-        c->user->room(c->context);
-    sle_conn_pump(c);
-}
-
-static bool make_lending(struct sle_conn *c)
-{
-    if (c->lending != NULL)
-        return true;
-    struct lending *d = calloc(1, sizeof *d);
-    if (d == NULL)
-        return false;
-    d->conn = c;
-    d->beside =
-        (struct stream_beside){.parts = d->parts, .prepare = sign_lent, .written = on_written};
-    d->digests = sle_digests_new();
-    if (d->digests == NULL) {
-        free(d);
-        return false;
-    }
-    c->lending = d;
-    return true;
-}
-
-/* The connection has large output. Connections with such output. */
-static size_t count_large(struct sle_conn *c)
-{
-    struct sle_host *h = c->host;
-    const tick now = now_of(c);
-    forget_large(c);
-    list_add_tail(&h->large, &c->large);
-    h->large_len++;
-    c->large_at = now;
-    for (struct list *first = list_first(&h->large); first != NULL; first = list_first(&h->large)) {
-        struct sle_conn *other = container_of(first, struct sle_conn, large);
-        if (now - other->large_at < LARGE_FOR)
-            break;
-        forget_large(other);
-    }
-    return h->large_len;
-}
-
-/* When each thread has its next write already, or all others' output is lent, the loop writes. */
-static bool may_lend(struct sle_conn *c)
-{
-    const struct sle_host *h = c->host;
-    return h->writers > 0 && c->secure == NULL && sle_link_backlog(c->link) >= LEND_LEAST &&
-           h->lent + 1 < count_large(c) && stream_waiting(c->stream) < h->writers;
-}
-
-/* False: it is to be written here. */
-static bool lend_output(struct sle_conn *c)
-{
-    struct sle_host *h = c->host;
-    if (!may_lend(c) || !make_lending(c))
-        return false;
-    struct lending *d = c->lending;
-    size_t n = sle_link_lend(c->link, d->parts, STREAM_PARTS_MAX, &d->lent, now_of(c));
-    assert(n > 0);
-    d->beside.parts_len = n;
-    d->want = 0;
-    for (size_t i = 0; i < n; i++)
-        d->want += d->parts[i].len;
-    d->on = true;
-    h->lent++;
-    if (!stream_write_beside(c->stream, &d->beside)) {
-        sign_lent(&d->beside);
-        take_back(c, stream_write(c->stream, d->parts, n));
-    }
-    return true;
-}
-
-static void end_conn(struct sle_conn *c, bool reset)
-{
-    assert(c->stream != NULL && !c->freed);
-    if (c->secure != NULL && c->why[0] == '\0' && helio_code(c->error) == HELIO_EFORMAT)
-        snprintf(c->why, sizeof c->why, "%s", tls_why(c->stream));
-    if (reset)
-        stream_reset(c->stream);
-    else
-        stream_close(c->stream);
-    c->stream = NULL;
-    c->user->gone(c->context, c, c->error);
-    free_conn(c);
-}
-
-/* True: there were some. */
-static bool tell_notices(struct sle_conn *c)
-{
-    struct sle_notice n;
-    bool any = false;
-    assert(!c->pumping && !c->freed);
-    c->pumping = true;
-    c->now = now_of(c);
-    while (!c->freed && !c->held && sle_link_poll(c->link, &n, c->now)) {
-        any = true;
-        if (n.kind == SLE_OVER)
-            settle_lending(c);
-        c->user->notice(c->context, c, &n);
-    }
-    c->pumping = false;
-    return any;
-}
-
-/* True: something was written. */
-static bool write_output(struct sle_conn *c)
-{
-    struct slice parts[STREAM_PARTS_MAX];
-    size_t want = 0;
-    if (c->full || c->urgent || c->over || sle_conn_lends(c))
-        return false;
-    if (lend_output(c))
-        return !sle_conn_lends(c);
-    size_t n = sle_link_output(c->link, parts, STREAM_PARTS_MAX, now_of(c));
-    if (n == 0)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        want += parts[i].len;
-    size_t got = stream_write(c->stream, parts, n);
-    assert(got <= want);
-    c->full = got < want;
-    sle_link_wrote(c->link, got, now_of(c));
-    return got > 0;
-}
-
-/* Applies the stream state that the link requests. False: the connection was freed. Earlier input
- * is processed first. */
-static bool settle_stream(struct sle_conn *c)
-{
-    enum sle_stream want = sle_link_stream(c->link);
-    if (c->over && c->held)
-        return false;
-    if (want == SLE_STREAM_RESET || want == SLE_STREAM_CLOSE || c->over) {
-        end_conn(c, want == SLE_STREAM_RESET);
-        return false;
-    }
-    if (want == SLE_STREAM_ABORT && !c->urgent) {
-        settle_lending(c);
-        c->urgent = true;
-        if (stream_urgent(c->stream, sle_link_abort_octet(c->link)) != 0) {
-            end_conn(c, true);
-            return false;
-        }
-    }
-    stream_read(c->stream, c->urgent || sle_link_reads(c->link));
-    return true;
-}
-
-void sle_conn_pump(struct sle_conn *c)
-{
-    assert(c != NULL && !c->pumping && c->stream != NULL);
-    struct sle_host *h = c->host;
-    unsigned rounds = 0;
-    for (bool more = true; more && rounds < ROUNDS_MAX; rounds++) {
-        more = tell_notices(c);
-        if (c->freed) {
-            free_conn(c);
-            sle_host_look(h);
-            return;
-        }
-        more = write_output(c) || more;
-    }
-    sle_host_look(h); /* before what settling frees */
-    if (settle_stream(c) && rounds == ROUNDS_MAX)
-        alarm_set(&c->alarm, 0);
-}
-
-static uint8_t *find_space(void *context, size_t *len)
-{
-    struct sle_conn *c = context;
-    *len = sizeof c->dropped;
-    return c->urgent || !sle_link_reads(c->link) ? c->dropped : sle_link_space(c->link, len);
-}
-
-static void on_fed(void *context, size_t len)
-{
-    struct sle_conn *c = context;
-    if (c->urgent)
-        return;
-    sle_link_fed(c->link, len, now_of(c));
-    sle_conn_pump(c);
-}
-
-static bool is_trusted(struct sle_conn *c)
-{
-    const struct sle_secure *s = c->secure;
-    struct address at;
-    bool good = true;
-    if (s->peer == SLE_TLS_HOST)
-        good = tls_match_host(c->stream, s->host) == TLS_SUCCESS;
-    if (s->peer == SLE_TLS_ADDRESS)
-        good = stream_peer(c->stream, &at) && tls_match_address(c->stream, &at) == TLS_SUCCESS;
-    if (!good)
-        snprintf(c->why, sizeof c->why, "the peer's certificate does not name its %s",
-                 s->peer == SLE_TLS_HOST ? "host" : "address");
-    return good;
-}
-
-static void on_writable(void *context)
-{
-    struct sle_conn *c = context;
-    if (c->secure != NULL && !c->secured) {
-        c->secured = true; /* the handshake is over */
-        if (!is_trusted(c)) {
-            c->error = HELIO_EFORMAT;
-            end_conn(c, true);
-            return;
-        }
-    }
-    c->full = false;
-    if (c->user->room != NULL)
-        c->user->room(c->context);
-    sle_conn_pump(c);
-}
-
-static void on_ended(void *context, int error)
-{
-    struct sle_conn *c = context;
-    c->error = error;
-    c->over = true;
-    sle_link_closed(c->link, now_of(c));
-    sle_conn_pump(c);
-}
-
-static void on_urgent(void *context, uint8_t octet)
-{
-    struct sle_conn *c = context;
-    sle_link_urgent(c->link, octet, now_of(c));
-    sle_conn_pump(c);
-}
-
-void sle_conn_hold(struct sle_conn *c, bool on)
-{
-    if (c->held && !on && !c->pumping)
-        alarm_set(&c->alarm, 0);
-    c->held = on;
-}
-
-static void on_alarm(void *context)
-{
-    sle_conn_pump(context);
-}
-
-static const struct stream_user stream_user = {find_space, on_fed, on_writable, on_ended};
-
-/* A stream that is still connecting takes nothing, as one that is full: TLS waits for it. */
-int sle_conn_secure(struct sle_conn *c, const struct sle_secure *secure, bool server)
-{
-    assert(c->secure == NULL && !c->over);
-    const struct tls_setup setup = {.server = server,
-                                    .verify = secure->peer != SLE_TLS_NONE,
-                                    .any_purpose = true,
-                                    .host = server ? NULL : secure->host};
-    struct stream *above;
-    stream_on_urgent(c->stream, NULL); /* it is TLS's now, which has none */
-    int e = tls_stream(&above, secure->tls, c->host->world, c->stream, &setup);
-    if (e != 0)
-        return e;
-    c->secure = secure;
-    c->stream = above;
-    c->full = true; /* until the handshake is over */
-    stream_use(above, &stream_user, c);
-    stream_read(above, true);
-    return 0;
-}
-
-const char *sle_conn_why(const struct sle_conn *c)
-{
-    return c->why;
+    isp1_host_look(&h->isp);
 }
 
 struct sle_conn *sle_conn_new(struct sle_host *h, struct stream *s, struct sle_link *l,
@@ -448,19 +92,11 @@ struct sle_conn *sle_conn_new(struct sle_host *h, struct stream *s, struct sle_l
         sle_link_free(l);
         return NULL;
     }
-    c->host = h;
-    c->stream = s;
+    assert(user->notice != NULL && user->gone != NULL);
     c->link = l;
     c->user = user;
     c->context = context;
-    alarm_init(&c->alarm, h->world, ALARM_LINK, on_alarm, c);
-    list_init(&c->large);
-    sle_link_use(l, c);
-    stream_use(s, &stream_user, c);
-    stream_on_urgent(s, on_urgent);
-    stream_read(s, true);
-    alarm_set(&c->alarm, 0); /* the first pump comes from the loop */
-    assert(c->stream != NULL && c->link != NULL);
+    isp1_conn_init(&c->isp, &h->isp, s, sle_link_isp1(l), &conn_user);
     return c;
 }
 
@@ -469,17 +105,31 @@ int sle_conn_open(struct sle_host *h, struct sle_conn **out, struct sle_instance
                   void *context)
 {
     struct stream *s;
-    const struct stream_place place = {.address = to};
-    int r = stream_connect(h->world, &s, &place, &stream_user, NULL);
+    const int r = isp1_conn_connect(&h->isp, to, &s);
     if (r != 0)
         return r;
     if (buffers > 0)
         stream_buffers(s, buffers);
-    struct sle_link *l = sle_connect(i, world_now(h->world));
+    struct sle_link *l = sle_connect(i, world_now(h->isp.world));
     if (l == NULL)
         stream_close(s);
     *out = l == NULL ? NULL : sle_conn_new(h, s, l, user, context);
     return *out == NULL ? HELIO_ENOMEM : 0;
+}
+
+void sle_conn_pump(struct sle_conn *c)
+{
+    isp1_conn_pump(&c->isp);
+}
+
+int sle_conn_secure(struct sle_conn *c, const struct sle_secure *secure, bool server)
+{
+    return isp1_conn_secure(&c->isp, secure, server);
+}
+
+const char *sle_conn_why(const struct sle_conn *c)
+{
+    return isp1_conn_why(&c->isp);
 }
 
 struct sle_link *sle_conn_link(const struct sle_conn *c)
@@ -489,22 +139,32 @@ struct sle_link *sle_conn_link(const struct sle_conn *c)
 
 bool sle_conn_full(const struct sle_conn *c)
 {
-    return c->full || sle_conn_lends(c);
+    return isp1_conn_full(&c->isp);
+}
+
+bool sle_conn_lends(const struct sle_conn *c)
+{
+    return isp1_conn_lends(&c->isp);
 }
 
 uint64_t sle_conn_unheard(const struct sle_conn *c)
 {
-    return stream_unheard(c->stream);
+    return isp1_conn_unheard(&c->isp);
 }
 
 int sle_conn_congestion(struct sle_conn *c, const char *name)
 {
-    return stream_congestion(c->stream, name);
+    return isp1_conn_congestion(&c->isp, name);
 }
 
 tick sle_conn_now(const struct sle_conn *c)
 {
-    return c->now;
+    return isp1_conn_now(&c->isp);
+}
+
+void sle_conn_hold(struct sle_conn *c, bool on)
+{
+    isp1_conn_hold(&c->isp, on);
 }
 
 const char *sle_conn_reason(const struct sle_notice *over)
@@ -520,10 +180,6 @@ const char *sle_conn_reason(const struct sle_notice *over)
 
 void sle_conn_free(struct sle_conn *c)
 {
-    if (c == NULL)
-        return;
-    if (c->pumping)
-        c->freed = true;
-    else
-        free_conn(c);
+    if (c != NULL)
+        isp1_conn_free(&c->isp);
 }

@@ -1,64 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SLE engine in a world: its deadline (struct sle_host), and one of its links on one stream
- * (struct sle_conn): input, output, notices to a user, and the end. Used by the frames of a link
- * (frame_wire_sle.c) and by helio-sle.
- *
- * Threads. In a world with writing threads (uv_world_writers), these and the loop share large
- * output. A thread that has a connection's output computes its credentials and writes to the
- * socket. Only the loop does everything else: engine, production, recording, control socket,
- * metrics, and input.
- *
- *   loop                                              thread
- *   sle_link_lend: up to 128 slices; queues them      sle_lent_sign, sendmsg; queues the result
- *   sle_link_wrote, notices, the next output
- *
- * - A connection has one write in progress. Until its result is there the connection is full
- *   (sle_conn_full), and its production waits.
- * - A thread has the slices, the places of the credentials, the descriptor, and the connection's
- *   own hash context. It uses neither the engine nor references of buffers. The only lock is that
- *   of the queues, taken when a write is queued and when it is done.
- * - A link that ends keeps the data that a thread has. Before the end is reported to the user, and
- *   before the stream is closed or aborted, the loop waits for the thread, which does not block.
- *   Written octets are counted, and nothing is written after the end.
- * - The loop also writes when each thread has its next write already, so that at full load no
- *   thread sleeps and must be woken. The loop has at least one of the connections with large
- *   output, so a single one is always the loop's. So are TLS, and output of less than 64 KiB.
+ * Links of Space Link Extension on streams. Used by the frames of a link (frame_wire_sle.c) and by
+ * helio-sle. All but the notices is cla/framed/isp1_conn.h, with its threads.
  */
 #ifndef CLA_SLE_CONN_H
 #define CLA_SLE_CONN_H
 
-#include "os/tls.h"
-#include "os/world.h"
-#include "sle/engine.h"
+#include "cla/framed/isp1_conn.h"
 
 struct sle_conn;
 
-/* What the peer's certificate must name; but for NONE it must be valid and lead to a CA. */
-enum sle_tls_peer { SLE_TLS_CA, SLE_TLS_HOST, SLE_TLS_ADDRESS, SLE_TLS_NONE };
-
-/* TLS below the transport mapping; outlives the connections. */
-struct sle_secure {
-    struct tls *tls;
-    enum sle_tls_peer peer;
-    /* required with SLE_TLS_HOST; sent to the server by the connecting side. NULL: none */
-    const char *host;
-};
-
 /* One for each engine; lies in its user's memory, and outlives the engine's connections. */
 struct sle_host {
-    struct world *world;
+    struct isp1_host isp;
     struct sle *engine;
-    struct alarm alarm;
     /* A deadline of an unbound instance has passed (struct sle_due); NULL: not needed. */
     void (*due)(void *context, struct sle_instance *i);
     void *context;
-    unsigned writers; /* threads for large output; set before there are connections */
-    /* its own: */
-    size_t lent;       /* writes that they have */
-    struct list large; /* connections with large output, the latest last */
-    size_t large_len;
-    uint64_t lent_writes, lent_octets; /* that threads have written */
 };
 void sle_host_init(struct sle_host *h, struct world *w, struct sle *engine);
 void sle_host_fini(struct sle_host *h); /* also after {0} */

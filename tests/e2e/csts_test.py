@@ -13,8 +13,10 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 from heliograph.processes import Lab  # noqa: E402
+from certificates import Authority  # noqa: E402
 
 PROGRAMS = OUT = ""
 ANTENNA, NODE = "1.3.112.4.4.2.1.10000", "1.3.112.4.4.2.1.10001"
@@ -298,6 +300,34 @@ class CstsTest(unittest.TestCase):
         self.assertEqual(p.wait(300), 0)
         with open(self.path("uplink.bin"), "rb") as f:
             self.assertTrue(f.read().endswith(frames[-1]))
+
+    # ---- TLS ----
+
+    def test_tls(self):
+        """Both services inside TLS, with credentials; who has no certificate, or that of another, is not served."""
+        self.table()
+        ca, other = Authority(self.path("ca")), Authority(self.path("other"))
+        station, centre = (ca.issue(name, f"DNS:{name}.example,IP:127.0.0.1", None) for name in ("station", "centre"))
+
+        def tls(files, authority=ca, peer="ca", *more):
+            return ["--tls", "--tls-ca", authority.file, "--tls-peer", peer, *(["--tls-certificate", files[0], "--tls-key", files[1]] if files else []),
+                    *more]
+
+        self.provider(*tls(station), *self.passwords("STATION", "CENTRE", "all"), "--uplink", self.path("uplink.bin"))
+        own = self.passwords("CENTRE", "STATION", "all")
+        self.assertEqual(self.values(self.monitor("--get", *own, *tls(centre, ca, "host", "--tls-host", "station.example"))[0])[1, ".1.1"], 5)
+        path, frames = self.frames(3000, 1000)
+        self.assertEqual(self.forward(path, *own, *tls(centre, ca, "address"))[-1]["processed"], 3000)
+        with open(self.path("uplink.bin"), "rb") as f, open(path, "rb") as sent:
+            self.assertEqual(f.read(), sent.read())
+        self.monitor("--get", *own, "--wait", "3s", code=1)  # without TLS
+        self.monitor("--get", *own, *tls(None), code=1)
+        self.monitor("--get", *own, *tls(other.issue("centre", "DNS:centre.example", None)), code=1)
+        self.assertIn("TLS", self.monitor("--get", *own, *tls(centre, other), code=1))
+        self.assertIn("does not name its host", self.monitor("--get", *own, *tls(centre, ca, "host", "--tls-host", "sun.example"), code=1))
+        self.assertIn("--tls-ca", self.monitor("--get", "--tls", code=2))
+        self.assertIn("TLS:", self.said())
+        self.assertEqual(len(self.monitor("--cycle", "100ms", "-n", "3", *own, *tls(centre))), 3)
 
 
 if __name__ == "__main__":

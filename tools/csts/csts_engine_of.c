@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An engine from the options of either side, and the words for its end. */
+/* An engine and TLS from the options of either side, and the words for an association's end. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +24,19 @@ struct csts *csts_engine_of(const struct csts_terms *t, struct sle_digests *dige
         return s;
     csts_free(s);
     return NULL;
+}
+
+bool csts_secure_of(const struct csts_terms *t, struct sle_secure *secure)
+{
+    static const char *const options[] = {"--tls-certificate", "--tls-key", "--tls-ca"};
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    *secure = (struct sle_secure){.peer = t->tls_peer, .host = t->tls_host};
+    const int e = t->tls ? tls_new(&secure->tls, &t->tls_files, &file, why) : 0;
+    if (e < 0)
+        fprintf(stderr, "helio-csts: %s: %s\n", options[file],
+                e == HELIO_EINVAL ? why : helio_strerror(e));
+    return e == 0;
 }
 
 const char *csts_end_words(const struct csts_notice *over, char *room, size_t cap)

@@ -28,6 +28,7 @@ struct sender {
     struct world *world;
     struct csts *csts;
     struct csts_host host;
+    struct sle_secure secure;
     struct csts_conn *conn;
     struct uv_signals *signals;
     struct alarm alarm; /* the end of patience */
@@ -267,8 +268,9 @@ static void end_all(struct sender *s)
 static void on_gone(void *context, struct csts_conn *c, int error)
 {
     struct sender *s = context;
-    (void)c;
     s->conn = NULL;
+    if (csts_conn_why(c)[0] != '\0')
+        say_failure(s, "TLS", csts_conn_why(c));
     if (s->over == SLE_END_CLOSED)
         say_failure(s, "the connection",
                     error < 0 ? helio_strerror(error) : "the provider closed it");
@@ -324,6 +326,7 @@ static void run_loop(struct sender *s)
     static const int numbers[] = {SIGINT, SIGTERM};
     s->signals = uv_signals_open(s->world, numbers, 2, on_signal, s);
     csts_host_init(&s->host, s->world, s->csts);
+    s->host.secure = s->secure.tls == NULL ? NULL : &s->secure;
     alarm_init(&s->alarm, s->world, ALARM_APP, on_alarm, s);
     if (s->signals == NULL)
         say_failure(s, "the event loop", "no signals");
@@ -370,7 +373,8 @@ int csts_run_forward(const struct forward_options *o)
         frames_file_free(&s.frames);
         return 2;
     }
-    const int code = run_sender(&s);
+    const int code = csts_secure_of(&o->terms, &s.secure) ? run_sender(&s) : 2;
+    tls_free(s.secure.tls);
     frames_file_free(&s.frames);
     return code;
 }

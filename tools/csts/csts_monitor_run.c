@@ -28,6 +28,7 @@ struct monitor {
     struct world *world;
     struct csts *csts;
     struct csts_host host;
+    struct sle_secure secure;
     struct csts_conn *conn;
     struct uv_signals *signals;
     struct alarm alarm; /* the end of the time, then of patience */
@@ -325,8 +326,9 @@ static void end_all(struct monitor *m)
 static void on_gone(void *context, struct csts_conn *c, int error)
 {
     struct monitor *m = context;
-    (void)c;
     m->conn = NULL;
+    if (csts_conn_why(c)[0] != '\0')
+        say_failure(m, "TLS", csts_conn_why(c));
     if (m->over == SLE_END_CLOSED)
         say_failure(m, "the connection",
                     error < 0 ? helio_strerror(error) : "the provider closed it");
@@ -386,6 +388,7 @@ static void run_loop(struct monitor *m)
     static const int numbers[] = {SIGINT, SIGTERM};
     m->signals = uv_signals_open(m->world, numbers, 2, on_signal, m);
     csts_host_init(&m->host, m->world, m->csts);
+    m->host.secure = m->secure.tls == NULL ? NULL : &m->secure;
     alarm_init(&m->alarm, m->world, ALARM_APP, on_alarm, m);
     if (m->signals == NULL)
         say_failure(m, "the event loop", "no signals");
@@ -399,10 +402,13 @@ static void run_loop(struct monitor *m)
 int csts_run_monitor(const struct monitor_options *o)
 {
     struct monitor m = {.options = o, .list = o->list};
+    if (!csts_secure_of(&o->terms, &m.secure))
+        return 2;
     struct sle_digests *digests = sle_digests_new();
     if (digests == NULL || uv_world_open(&m.world) < 0) {
         fprintf(stderr, "helio-csts: the event loop cannot begin\n");
         sle_digests_free(digests);
+        tls_free(m.secure.tls);
         return 1;
     }
     m.csts = csts_engine_of(&o->terms, digests, world_random(m.world),
@@ -418,5 +424,6 @@ int csts_run_monitor(const struct monitor_options *o)
     if (uv_world_free(m.world) < 0)
         m.failed = true;
     sle_digests_free(digests);
+    tls_free(m.secure.tls);
     return m.failed ? 1 : 0;
 }

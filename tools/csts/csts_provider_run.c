@@ -33,6 +33,7 @@ struct station {
     struct csts_service *service, *forward; /* forward NULL: there is none */
     struct csts_uplink uplink;
     struct csts_host host;
+    struct sle_secure secure;
     struct stream_listener *listener;
     struct uv_signals *signals;
     struct list conns; /* struct visitor */
@@ -234,8 +235,9 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
 static void on_gone(void *context, struct csts_conn *c, int error)
 {
     struct visitor *v = context;
-    (void)c;
     (void)error;
+    if (csts_conn_why(c)[0] != '\0')
+        say(&v->station->log, LEVEL_WARNING, "TLS: %s", csts_conn_why(c));
     list_sub(&v->node);
     free(v);
 }
@@ -384,6 +386,7 @@ static int run_station(struct station *t)
     }
     t->signals = uv_signals_open(t->world, numbers, 2, on_signal, t);
     csts_host_init(&t->host, t->world, t->csts);
+    t->host.secure = t->secure.tls == NULL ? NULL : &t->secure;
     if (t->signals == NULL || open_uplink(t) < 0) {
         stream_unlisten(t->listener);
         csts_host_fini(&t->host);
@@ -421,6 +424,10 @@ int csts_run_provider(const struct provider_options *o)
         fprintf(stderr, "helio-csts: %s: %s\n", o->figures, why);
         return 2;
     }
+    if (!csts_secure_of(&o->terms, &t.secure)) {
+        figures_free(&t.figures);
+        return 2;
+    }
     struct sle_digests *digests = sle_digests_new();
     int e = digests == NULL ? HELIO_ENOMEM : uv_world_open(&t.world);
     const bool opened = e == 0;
@@ -439,5 +446,6 @@ int csts_run_provider(const struct provider_options *o)
     if (opened && uv_world_free(t.world) < 0)
         code = 1;
     sle_digests_free(digests);
+    tls_free(t.secure.tls);
     return code;
 }

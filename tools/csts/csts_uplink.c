@@ -17,7 +17,7 @@ enum { FRAMES_AT_ONCE = 256 }; /* before others have their turn */
 
 static tick now_of(const struct csts_uplink *u)
 {
-    return world_now(u->host->world);
+    return world_now(u->host->isp.world);
 }
 
 /* True: production was interrupted by it. */
@@ -71,10 +71,10 @@ int csts_uplink_open(struct csts_uplink *u, struct csts_host *h, struct csts_ser
                      const char *path, const struct address *to, uint64_t rate, struct say *log)
 {
     *u = (struct csts_uplink){.host = h, .service = v, .log = log, .rate = rate};
-    const int e = target_open(&u->target, h->world, path, to);
+    const int e = target_open(&u->target, h->isp.world, path, to);
     if (e < 0)
         return e;
-    alarm_init(&u->alarm, h->world, ALARM_APP, run_uplink, u);
+    alarm_init(&u->alarm, h->isp.world, ALARM_APP, run_uplink, u);
     csts_forward_production(v, CSTS_OPERATIONAL, now_of(u));
     return 0;
 }

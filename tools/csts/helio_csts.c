@@ -38,6 +38,12 @@ enum {
     KEY_RESOURCE,
     KEY_LABEL,
     KEY_WAIT,
+    KEY_TLS,
+    KEY_TLS_CERTIFICATE,
+    KEY_TLS_KEY,
+    KEY_TLS_CA,
+    KEY_TLS_HOST,
+    KEY_TLS_PEER,
     KEY_UPLINK,
     KEY_RATE,
     KEY_MODE,
@@ -96,6 +102,50 @@ static const char *authority_of(struct argp_state *state, const char *option, co
 
 /* ---- what both ends must agree on ---- */
 
+static error_t parse_tls(int key, char *arg, struct argp_state *state, struct csts_terms *t)
+{
+    static const char *const peers[] = {"ca", "host", "address", "none", NULL};
+    switch (key) {
+    case KEY_TLS:
+        t->tls = true;
+        return 0;
+    case KEY_TLS_CERTIFICATE:
+        t->tls_files.certificate = arg;
+        return 0;
+    case KEY_TLS_KEY:
+        t->tls_files.key = arg;
+        return 0;
+    case KEY_TLS_CA:
+        t->tls_files.ca = arg;
+        return 0;
+    case KEY_TLS_HOST:
+        t->tls_host = arg;
+        return 0;
+    case KEY_TLS_PEER:
+        t->tls_peer =
+            (enum sle_tls_peer)word_of(state, "tls-peer", arg, peers, "ca, host, address or none");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check_tls(struct argp_state *state, const struct csts_terms *t, bool server)
+{
+    const struct tls_files *f = &t->tls_files;
+    if (!t->tls && (f->certificate != NULL || f->key != NULL || f->ca != NULL ||
+                    t->tls_host != NULL || t->tls_peer != SLE_TLS_CA))
+        argp_error(state, "--tls-... needs --tls");
+    if (t->tls && f->ca == NULL && t->tls_peer != SLE_TLS_NONE)
+        argp_error(state, "--tls needs --tls-ca, or --tls-peer none");
+    if (t->tls_peer == SLE_TLS_HOST && t->tls_host == NULL)
+        argp_error(state, "--tls-peer host needs --tls-host");
+    if ((f->certificate == NULL) != (f->key == NULL))
+        argp_error(state, "--tls-certificate and --tls-key are needed together");
+    if (t->tls && server && f->certificate == NULL)
+        argp_error(state, "--tls of a provider needs --tls-certificate and --tls-key");
+}
+
 static error_t parse_terms(int key, char *arg, struct argp_state *state, struct csts_terms *t)
 {
     static const char *const levels[] = {"none", "bind", "all", NULL};
@@ -143,30 +193,43 @@ static error_t parse_terms(int key, char *arg, struct argp_state *state, struct 
         t->log = (enum say_level)word_of(state, "log", arg, logs, "error, warning or info");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_tls(key, arg, state, t);
     }
 }
 
-static void check_terms(struct argp_state *state, const struct csts_terms *t)
+static void check_terms(struct argp_state *state, const struct csts_terms *t, bool server)
 {
+    check_tls(state, t, server);
     if (t->level != SLE_AUTH_NONE && (t->password[0] == '\0' || t->peer_password[0] == '\0'))
         argp_error(state, "--authentication needs --password-file and --peer-password-file");
 }
 
-#define TERMS_OPTIONS(own, other)                                                                  \
-    {"id", KEY_ID, "NAME", 0, "Our authority identifier (" own ")", 5},                            \
-        {"peer", KEY_PEER, "NAME", 0, "The peer's (" other ")", 5},                                \
-        {"port-name", KEY_PORT, "NAME", 0, "Responder port identifier (MD)", 5},                   \
-        {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 5},                \
-        {"hash", KEY_HASH, "NAME", 0, "Of our credentials: sha256 (default) or sha1", 5},          \
-        {"password-file", KEY_PASSWORD, "FILE", 0, "Our password, in hexadecimal digits", 5},      \
-        {"peer-password-file", KEY_PEER_PASSWORD, "FILE", 0, "The peer's", 5},                     \
-        {"spacecraft", KEY_SPACECRAFT, "OID", 0, "Of the service instance (1.3.112.4.7.0)", 6},    \
-        {"facility", KEY_FACILITY, "OID", 0, "Of the service instance (1.3.112.4.6.0)", 6},        \
-        {"number", KEY_NUMBER, "N", 0, "Of the service instance (1)", 6},                          \
-        {"service-version", KEY_VERSION, "N", 0, "Version number in BIND (2)", 6},                 \
-    {                                                                                              \
-        "log", 'l', "LEVEL", 0, "error, warning or info (default)", 7                              \
+#define TERMS_OPTIONS(own, other)                                                                    \
+    {"id", KEY_ID, "NAME", 0, "Our authority identifier (" own ")", 5},                              \
+        {"peer", KEY_PEER, "NAME", 0, "The peer's (" other ")", 5},                                  \
+        {"port-name", KEY_PORT, "NAME", 0, "Responder port identifier (MD)", 5},                     \
+        {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 5},                  \
+        {"hash", KEY_HASH, "NAME", 0, "Of our credentials: sha256 (default) or sha1", 5},            \
+        {"password-file", KEY_PASSWORD, "FILE", 0, "Our password, in hexadecimal digits", 5},        \
+        {"peer-password-file", KEY_PEER_PASSWORD, "FILE", 0, "The peer's", 5},                       \
+        {"spacecraft", KEY_SPACECRAFT, "OID", 0, "Of the service instance (1.3.112.4.7.0)", 6},      \
+        {"facility", KEY_FACILITY, "OID", 0, "Of the service instance (1.3.112.4.6.0)", 6},          \
+        {"number", KEY_NUMBER, "N", 0, "Of the service instance (1)", 6},                            \
+        {"service-version", KEY_VERSION, "N", 0, "Version number in BIND (2)", 6},                   \
+        {"tls", KEY_TLS, NULL, 0, "TLS below the transport mapping", 8},                             \
+        {"tls-ca", KEY_TLS_CA, "FILE", 0, "CAs that are trusted, or the peer's own certificate", 8}, \
+        {"tls-certificate", KEY_TLS_CERTIFICATE, "FILE", 0, "Our certificate", 8},                   \
+        {"tls-key", KEY_TLS_KEY, "FILE", 0, "Its private key", 8},                                   \
+        {"tls-host", KEY_TLS_HOST, "NAME", 0, "DNS name of the peer, for --tls-peer host", 8},       \
+        {"tls-peer",                                                                                 \
+         KEY_TLS_PEER,                                                                               \
+         "WORD",                                                                                     \
+         0,                                                                                          \
+         "The peer's certificate: of the ca (default); with the name of --tls-host (host), or "      \
+         "with its address; none",                                                                   \
+         8},                                                                                         \
+    {                                                                                                \
+        "log", 'l', "LEVEL", 0, "error, warning or info (default)", 7                                \
     }
 
 /* ---- provider ---- */
@@ -221,7 +284,7 @@ static error_t parse_provider(int key, char *arg, struct argp_state *state)
             argp_error(state, "the table of figures is missing");
         if (o->forward.latency > 0 && !o->forward.timely)
             argp_error(state, "--latency is of --forward-mode timely");
-        check_terms(state, &o->terms);
+        check_terms(state, &o->terms, true);
         return 0;
     default:
         return parse_terms(key, arg, state, &o->terms);
@@ -294,7 +357,7 @@ static error_t finish_monitor(struct argp_state *state, struct monitor_options *
     if (o->on_change && o->cycle == 0)
         argp_error(state, "--on-change is of reports: with --cycle");
     finish_list(state, o);
-    check_terms(state, &o->terms);
+    check_terms(state, &o->terms, false);
     return 0;
 }
 
@@ -405,7 +468,7 @@ static error_t parse_forward(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (state->arg_num < 2)
             argp_error(state, "the provider's ADDRESS and the file of FRAMES are wanted");
-        check_terms(state, &o->terms);
+        check_terms(state, &o->terms, false);
         return 0;
     default:
         return parse_terms(key, arg, state, &o->terms);

@@ -3,6 +3,7 @@
 #ifndef TOOLS_CSTS_HELIO_CSTS_H
 #define TOOLS_CSTS_HELIO_CSTS_H
 
+#include "cla/framed/isp1_conn.h"
 #include "csts/forward.h"
 #include "os/address.h"
 #include "os/say.h"
@@ -18,6 +19,11 @@ struct csts_terms {
     enum sle_hash hash;
     char password[2 * SLE_PASSWORD_MAX + 2], peer_password[2 * SLE_PASSWORD_MAX + 2]; /* hex */
     enum say_level log;
+    /* TLS */
+    bool tls;
+    enum sle_tls_peer tls_peer;
+    struct tls_files tls_files;
+    const char *tls_host;
 };
 
 struct provider_options {
@@ -70,6 +76,9 @@ struct options {
 struct sle_digests;
 struct csts *csts_engine_of(const struct csts_terms *t, struct sle_digests *digests, uint64_t seed,
                             uint64_t unix_ns);
+/* TLS of these terms, if they have it: secure->tls is NULL, else, and the caller frees it. False:
+ * said on the standard error. */
+bool csts_secure_of(const struct csts_terms *t, struct sle_secure *secure);
 /* What ended an association, in words. */
 const char *csts_end_words(const struct csts_notice *over, char *room, size_t cap);
 

@@ -460,7 +460,7 @@ struct station *station_open(struct world *w, const struct settings *s, enum say
     if (t->sle != NULL) {
         sle_host_init(&t->host, w, t->sle);
         t->host.due = on_due;
-        t->host.writers = s->threads > 1 ? (unsigned)s->threads - 1 : 0;
+        t->host.isp.writers = s->threads > 1 ? (unsigned)s->threads - 1 : 0;
         t->host.context = t;
     }
     if (t->sle == NULL || open_parts(t) < 0) {

@@ -207,7 +207,7 @@ char *station_metrics(const struct station *t, size_t *len)
     put_family(f, "refused_total", "counter", "connections and BINDs that were refused");
     fprintf(f, PREFIX "refused_total %" PRIu64 "\n", t->refused);
     put_family(f, "thread_octets_total", "counter", "octets to users that threads wrote");
-    fprintf(f, PREFIX "thread_octets_total %" PRIu64 "\n", t->host.lent_octets);
+    fprintf(f, PREFIX "thread_octets_total %" PRIu64 "\n", t->host.isp.lent_octets);
     put_gauges(f, t);
     put_users(f, t);
     put_counters(f, t);

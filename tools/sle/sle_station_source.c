@@ -95,7 +95,7 @@ static bool is_patient(const struct source *x, const struct instance *i, tick no
  * over soon (on_room). */
 static bool must_wait(const struct source *x)
 {
-    for (size_t k = 0; x->station->host.writers > 0 && k < x->instances_len; k++) {
+    for (size_t k = 0; x->station->host.isp.writers > 0 && k < x->instances_len; k++) {
         const struct instance *i = x->instances[k];
         if (i->conn != NULL && sle_conn_lends(i->conn) && !i->catchup.on &&
             sle_provider_active(i->sle) && sle_provider_room(i->sle) == 0)

@@ -69,8 +69,8 @@ static json_t *threads_json(const struct station *t)
 {
     json_t *o = json_object();
     json_object_set_new(o, "count", json_number(t->settings->threads));
-    json_object_set_new(o, "writes", json_number(t->host.lent_writes));
-    json_object_set_new(o, "octets", json_number(t->host.lent_octets));
+    json_object_set_new(o, "writes", json_number(t->host.isp.lent_writes));
+    json_object_set_new(o, "octets", json_number(t->host.isp.lent_octets));
     return o;
 }
 
