@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row is a list of chunks: it grows at its end and is taken from anywhere, mostly at its front. A
- * chunk goes when its last node does; when only few are left in one that is neither the first nor
- * the last of its row, they move to the heap. So the memory stays in proportion to the nodes, and
- * no call moves more than a chunk's. Without memory for a chunk the heap takes what comes.
+ * A row is a list of chunks. Nodes are appended at its end and removed from anywhere, mostly from
+ * its front. A chunk is freed with its last node. When only few nodes are left in a chunk that is
+ * neither the first nor the last of its row, they move to the heap. So memory is proportional to
+ * the number of nodes, and no call moves more nodes than a chunk has. Without memory for a chunk
+ * new nodes are put into the heap.
  */
 #include "base/agenda.h"
 
@@ -145,7 +146,8 @@ static bool is_after(const struct heap_place *p, tick due, unsigned rank)
     return due > p->due || (due == p->due && (uint64_t)rank << 62 >= (p->order & RANKS));
 }
 
-/* Of those that it comes after the one whose last is the latest, else an empty one; NULL: none. */
+/* Of the rows that it can be appended to, the one whose last node is the latest; else an empty row;
+ * NULL: none. */
 static struct list *find_row(struct agenda *a, tick due, unsigned rank)
 {
     struct list *best = NULL, *vacant = NULL;
@@ -206,7 +208,7 @@ int agenda_set(struct agenda *a, struct heap_node *n, tick due, unsigned rank)
 
 /* ---- leaving ---- */
 
-/* The node at place i of the chunk is out. */
+/* Removes the node at index i of the chunk. */
 static void leave_row(struct agenda *a, struct agenda_chunk *c, unsigned i)
 {
     assert(c->live > 0 && i >= c->at && i < c->end);
@@ -233,7 +235,7 @@ void agenda_sub(struct agenda *a, struct heap_node *n)
     leave_row(a, c, i);
 }
 
-/* ---- what comes out next ---- */
+/* ---- the next node ---- */
 
 static const struct heap_place *first_place(const struct agenda *a)
 {

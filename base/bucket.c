@@ -9,7 +9,7 @@ void bucket_init(struct bucket *b, uint64_t rate_bps, tick burst, tick slack, ti
     *b = (struct bucket){.rate_bps = rate_bps, .burst = burst, .slack = slack, .free_at = now};
 }
 
-/* Credit older than `slack` is gone; it counts as lost when there was something to send. */
+/* Credit older than `slack` is dropped; it counts as lost if there was something to send. */
 static void forget_credit(struct bucket *b, tick slack, tick now, bool wanted)
 {
     if (tick_add(b->free_at, slack) >= now)

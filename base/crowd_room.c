@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each entry is in two crowds of the same key: that of its place, and that of all places. What can
- * go wrong is memory, when a crowd is new.
+ * Each entry is in two crowds with the same key: one of its place, and one of all places. What can
+ * go wrong: memory for a new crowd.
  */
 #include "base/crowd_room.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The array holds pointers with what they are compared by, and each node knows its place, so that
- * a timer moves in O(log n). The only failure is memory for the array. */
+/* The array has pointers with their keys, and each node has its index, so that a timer moves in
+ * O(log n). The only failure is memory for the array. */
 #include "base/heap.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ static void put_place(struct heap *h, size_t pos, const struct heap_place *p)
     p->node->pos = pos;
 }
 
-/* Where p goes, whose place is pos or will be. */
+/* Finds the position of p, starting at pos. */
 static void sift_up(struct heap *h, size_t pos, const struct heap_place *p)
 {
     while (pos > 0) {
@@ -118,7 +118,7 @@ void heap_sub(struct heap *h, struct heap_node *n)
         sift(h, pos, &last);
 }
 
-/* What is all moved by the same time keeps its order (what comes out never has none). */
+/* All nodes are delayed by the same time, so their order stays. */
 void heap_delay(struct heap *h, tick by)
 {
     for (size_t i = 0; i < h->len; i++) {

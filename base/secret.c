@@ -34,7 +34,7 @@ bool secret_same(const void *a, const void *b, size_t len)
 
 void secret_wipe(void *secret, size_t len)
 {
-    volatile uint8_t *p = secret; /* volatile: it is written although nobody reads it */
+    volatile uint8_t *p = secret; /* volatile: the compiler must not omit the writes */
     for (size_t i = 0; i < len; i++)
         p[i] = 0;
 }

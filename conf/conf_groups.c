@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The view has a node for each key: those of a group's map are called GROUP.NAME in it, so that its
- * reader knows nothing of groups. What goes wrong is the user's: a key that stands
- * beside the map of its group, a word that no key of the group has, a value where a map is wanted.
+ * The view has a node for each key. A key of a group's map has the name GROUP.NAME in it, so that
+ * its reader needs no groups. What can go wrong: a key outside the map of its group, a key that the
+ * group does not have, a value in place of a map.
  */
 #include "conf/conf_groups.h"
 

@@ -142,7 +142,7 @@ static bool set_key(const struct conf_tree *t, const char *where, const struct c
     return known;
 }
 
-/* Was the key written in another way? Then it was reported with that. */
+/* Was the key written in another form? Then that was reported. */
 static bool is_meant(const struct conf_tree *map, const char *key, const struct known *known)
 {
     bool meant = false;

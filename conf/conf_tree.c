@@ -240,8 +240,8 @@ static bool one_document(yaml_parser_t *parser, const char *data, size_t len,
     return last;
 }
 
-/* The library takes time by the square of the depth: what is too deep is told before it is read as
- * a document. What is wrong otherwise is told by who reads it then. */
+/* The library's time grows with the square of the depth: too deep a nesting is reported before the
+ * text is read as a document. Other errors are reported by the reading. */
 static bool is_shallow(const char *data, size_t len, struct conf_errors *errors)
 {
     yaml_parser_t parser;

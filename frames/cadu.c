@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In lock the next marker is where the last unit ended, whole octets on: its octets are copied,
- * derandomised and decoded. What can go wrong: the marker has errors, or comes a few bits early or
- * late, which is looked for first. Then a marker without errors counts wherever it is: where the
- * one after this is due, this unit is taken without its own; before that, the units begin anew
+ * In lock the next marker is expected at the end of the last unit, and octets are aligned: the
+ * octets are copied, derandomised and decoded.
+ *
+ * What can go wrong: the marker has errors, or is a few bits early or late; such positions are
+ * searched first. Then a marker without errors is accepted anywhere. At the position of the marker
+ * after this one, it confirms this unit without its own marker; before that, units start again
  * there.
  */
 #include "frames/cadu.h"
@@ -157,7 +159,7 @@ static struct hit judge_place(const struct cadu_reader *r, size_t at)
     return hit;
 }
 
-/* The most likely place near the one where a marker is due; that one first. */
+/* The most likely position of a marker near the expected one, which is preferred. */
 static struct hit find_near(const struct cadu_reader *r, size_t due)
 {
     struct hit best = judge_place(r, due);
@@ -301,7 +303,8 @@ static bool search_unit(struct cadu_reader *r, struct cadu *unit)
     return false;
 }
 
-/* There is no marker near the place: the unit is believed if the one after it is near its own. */
+/* There is no marker near the position: the unit is accepted if the marker after it is near its
+ * expected position. */
 static bool continue_unit(struct cadu_reader *r, struct cadu *unit)
 {
     const unsigned bits = marker_bits(&r->format);

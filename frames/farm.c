@@ -45,7 +45,8 @@ enum farm_event farm_classify(const struct farm *f, const struct frame *frame, b
 
 static enum farm_verdict accept_frame(struct farm *f)
 {
-    if (f->state != FARM_OPEN) /* E1 while a buffer is waited for means that nobody released it */
+    /* E1 while waiting for a buffer: the user did not report its release */
+    if (f->state != FARM_OPEN)
         return FARM_DISCARDED;
     f->v_r++;
     f->retransmit = false;

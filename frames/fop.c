@@ -15,7 +15,7 @@
 enum { UNLOCK = 0x00, SET_V_R = 0x82, COP_1 = 1, NUMBERS = 256 };
 static_assert(FOP_SENT_MAX < NUMBERS, "numbers of sent frames differ");
 
-/* What came with an event. */
+/* The arguments of an event. */
 struct cause {
     tick now;
     uint64_t id;
@@ -76,7 +76,7 @@ static void transmit_frame(struct fop *f, tick now, struct fop_frame *frame)
     put_out(f, &t);
 }
 
-/* The oldest one to be sent again, or the Wait_Queue's if the window has room. */
+/* Finds the oldest frame to retransmit; else the one in the Wait_Queue, if the window has room. */
 static void look_for_data(struct fop *f, tick now)
 {
     if (!f->ready[FOP_AD])
@@ -119,7 +119,7 @@ static void remove_acknowledged(struct fop *f, uint8_t report)
     f->count = 1;
 }
 
-/* What was not taken yet is not sent; the layer below is told of the rest. */
+/* Frames that were not passed on yet are not sent; the layer below must drop the others. */
 static void abort_output(struct fop *f)
 {
     for (int s = FOP_AD; s <= FOP_BC; s++) {

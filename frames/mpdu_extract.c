@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The zones of frames in order are one stream of packets, read by a packet_reader. While no frame
- * is missing each first header pointer is known before: it is where the packet that is open ends.
- * What can go wrong: a gap, a pointer that differs from it, a header that cannot be. Then what is
- * open is given up, and reading goes on where a pointer says that a packet begins.
+ * The packet zones of consecutive frames are one stream of packets, read by a packet_reader. While
+ * no frame is missing, each first header pointer is known in advance: it is the end of the open
+ * packet. What can go wrong: a gap, another pointer, an invalid header. Then the open packet is
+ * abandoned, and reading continues at the next first header pointer.
  */
 #include "frames/mpdu_extract.h"
 

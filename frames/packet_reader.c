@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A header that is cut is kept until it is whole; payload is passed on as it comes. What can go
- * wrong: a header that cannot be, after which only somebody else knows where a packet begins. */
+/* An incomplete header is kept until it is complete; payload is passed on as it arrives. What can
+ * go wrong: an invalid header; then the reader does not know where the next packet begins. */
 #include "frames/packet_reader.h"
 
 #include <assert.h>

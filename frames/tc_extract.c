@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A frame with whole packets is read where it is; segments gather in the buffer and are read when
- * the last one is there. What can go wrong: a segment is missing, which shows by the flags or by
- * the count of frames; packets that do not fill what they came in. */
+/* A frame with whole packets is read in place; segments are collected in the buffer and read when
+ * the last one has arrived. What can go wrong: a missing segment, detected by the flags or the
+ * frame count; packets that do not fill their frame or segments. */
 #include "frames/tc_extract.h"
 
 #include <assert.h>

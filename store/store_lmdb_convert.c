@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heads of format 1 (the bundle's length, then the user's bytes; no check value) become heads of
- * this one, a batch at a time, each batch a transaction: whenever the process ends, each bundle has
- * one head, of one format. The check values are made of what is there now. A head without a bundle
- * of its length is set aside. Bundles and marks stay where they are.
+ * Converts heads of format 1 (the bundle's length, then the user's bytes; no check value) to the
+ * present format, in batches of one transaction each: whenever the process ends, each bundle has
+ * one head, of one format. The check values are computed from the present bytes. A head without a
+ * bundle of its length is set aside. Bundles and marks are unchanged.
  */
 #include "base/crc.h"
 #include "store/store_lmdb_impl.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks: one table, sorted by when they end, so that those whose time has come are at its front.
- * The same id may be there with two ends: the one that is read last, which is the later one,
- * counts. What can go wrong: a row that differs from its check value is one id less against
- * duplicates.
+ * Marks: one table, sorted by their end, so that expired ones are at its front. An id may be there
+ * with two ends: the later one is read last and is valid. What can go wrong: a row that differs
+ * from its check value; then a duplicate may not be detected.
  */
 #include <assert.h>
 

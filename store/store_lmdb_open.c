@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an LMDB store begins: the files are looked at before anything is trusted, the environment and
- * its tables are opened, what an older format left is converted, and every head is compared with
- * its check value; damaged ones go to a table of their own, and all else goes on without them.
+ * Opening an LMDB store: the files are checked before anything is trusted, the environment and its
+ * tables are opened, an older format is converted, and every head is compared with its check value.
+ * Damaged heads are moved to a separate table, and everything else continues without them.
  *
- * What can go wrong is told with the file and what to do: a database that is gone, empty or cut
- * although bundles were stored in it (LMDB would begin a new one, or end in SIGBUS), a tree that
- * cannot be walked, a format of a later release. None of these touches the files.
+ * Errors name the file and what to do: a database that is missing, empty or truncated although
+ * bundles were stored in it (LMDB would create a new one, or end with SIGBUS), a page tree that
+ * cannot be read, a format of a later release. None of these changes the files.
  */
 #include <errno.h>
 #include <fcntl.h>

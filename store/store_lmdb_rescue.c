@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A new database of all rows that can still be read in a damaged one. The rows are taken over as
- * they are: their check values tell later which are whole. What can go wrong: the list of tables is
- * lost in the newer state of the file; then the state before it is taken, which LMDB keeps until
- * the next commit. A row that cannot be put is none that LMDB wrote, and is left out.
+ * Makes a new database of all readable rows of a damaged one. The rows are copied unchanged: later
+ * their check values show which are intact. What can go wrong: the list of tables is lost in the
+ * newer state of the file; then the former state is used, which LMDB keeps until the next commit. A
+ * row that cannot be put was not written by LMDB, and is omitted.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heads first (of both formats), then those set aside, then bundles that have no head at all, each
+ * Reads heads first (of both formats), then those set aside, then bundles without a head, each
  * table in the order of its keys. Everything is read without a lock and without a change: the
  * medium may be read-only.
  */

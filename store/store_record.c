@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fixed fields, then what the user gave; the CRC-32C comes first (heads, notes), or is all (ends
- * of marks, whose rows of the oldest format are empty). What can go wrong is a row
- * that is not what was written, and that is all a reader says of it.
+ * Fixed fields, then the user's bytes. The CRC-32C is first (heads, notes), or the only field (ends
+ * of marks; their rows of the oldest format are empty). What can go wrong: a row that differs from
+ * what was written; a reader reports only that.
  */
 #include "store/store_record.h"
 

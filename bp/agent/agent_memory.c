@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes in memory of queued bundles whose turn is not near: those behind the front of a queue, in
- * a pause, without a route, and all in a closed queue. The store has these bytes, so memory that
- * others need is taken from them: from the backlog (agent_quota.c) that has most, within a factor
- * of two, and there from the bundle that came last, since its turn is last. Hence a backlog that
- * does not move cannot make a flow that moves read its bundles from the store.
+ * Memory of queued bundles whose turn is not near: bundles behind the front of a queue, in a pause,
+ * without a route, and all bundles in a closed queue. The store has their bytes, so they are
+ * dropped from memory when others need it. The backlog (agent_quota.c) with most bytes loses them
+ * first, within a factor of two, and there the latest bundle first, because its turn is last. So a
+ * backlog that does not move cannot force a flow that moves to read its bundles from the store. The
+ * first bundles of a closed queue, which are next when it opens, are dropped only for another
+ * backlog. Backlogs are sorted by the power of two of their bytes: each change is a step of
+ * constant cost.
  *
- * The first bundles of a closed queue, which are next when it opens, go for another backlog only.
- * Backlogs are sorted by the power of two of their bytes: each change is a step of constant cost.
- * What can go wrong: all memory is with bundles that links and applications have, and with those
- * next to go. Then a queue has one bundle in memory at least, as far as agent_queue.c says.
+ * What can go wrong: all memory is used by bundles that links and applications have, and by those
+ * that are next. Then a queue has at least one bundle in memory, within the rules of agent_queue.c.
  */
 #include <assert.h>
 
