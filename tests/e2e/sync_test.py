@@ -235,13 +235,13 @@ class SyncTest(FilesCase):
         drain = subprocess.Popen(["cat"], stdin=r.stdout, stdout=subprocess.DEVNULL)
         self.addCleanup(self.reap, drain)
         begun = time.monotonic()
-        shown, _ = self.once("-q")
+        shown, _ = self.once("-q", "--ask", "60")  # nothing is asked for again, however slow this machine is
         print(f"5000 small files: {time.monotonic() - begun:.1f} s, {shown['messages']} messages, {shown['announced']} entries")
         self.assertEqual(tree(self.folder), tree(self.to))
         self.assertLess(shown["messages"], 60)
         for i in range(50):
             os.rename(os.path.join(self.folder, str(i)), os.path.join(self.folder, f"x{i}"))
-        moved, _ = self.once("-q")
+        moved, _ = self.once("-q", "--ask", "60")
         self.assertEqual((moved["known"], moved["hashed"], moved["inlined"], moved["wanted"]), (5000, 0, 0, 0))
 
     def test_the_queue_of_inotify_overflows(self):

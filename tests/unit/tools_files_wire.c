@@ -25,6 +25,9 @@ START_TEST(names_stay_in_the_folder)
     ck_assert(!files_name_good(slice_of("a\0b", 3), true));
     ck_assert(!good_name(".ssh/authorized_keys", false) && good_name(".ssh/authorized_keys", true));
     ck_assert(!good_name("a/.b", false));
+    ck_assert(files_name_own(slice_of(".helio-sync/receive/table", 25)));
+    ck_assert(files_name_own(slice_of(".helio-recv", 11)));
+    ck_assert(!files_name_own(slice_of(".helio", 6)));
     char part[300], name[1200];
     memset(part, 'x', sizeof part);
     ck_assert(files_name_good(slice_of(part, 255), false));

@@ -199,6 +199,9 @@ START_TEST(what_may_not_be)
         ck_assert_int_eq(answer.reason, SYNC_REASON_NAME);
         ck_assert_int_eq(put(1 + i, names[i], NULL), SYNC_REFUSED);
     }
+    options.hidden = true; /* all but what these programs believe */
+    ck_assert_int_eq(put(1, ".helio-recv/whole", "x"), SYNC_REFUSED);
+    ck_assert_int_eq(put(1, ".helio-sync/receive/table", "x"), SYNC_REFUSED);
     c = change_of(1, "x", "x");
     ck_assert_int_eq(give("ipn:2.7", &c), 0); /* --from does not have it */
     ck_assert(copy.counts.others == 1 && copy.table.names.len == 0);

@@ -76,9 +76,7 @@ static void refuse_file(struct files_receiver *r, const struct arrival *a, enum 
 /* FILES_REASON_NONE: it may be taken. */
 static enum files_reason judge_head(const struct files_receiver *r, const struct files_head *h)
 {
-    const size_t own = strlen(FILES_FOLDER);
-    bool ours = h->name.len >= own && memcmp(h->name.data, FILES_FOLDER, own) == 0;
-    if (!files_name_good(h->name, r->hidden) || ours)
+    if (!files_name_good(h->name, r->hidden) || files_name_own(h->name))
         return FILES_REASON_NAME;
     return h->size > r->shelf.limits.file_max ? FILES_REASON_SIZE : FILES_REASON_NONE;
 }

@@ -210,6 +210,12 @@ static bool part_good(struct slice part, bool hidden)
     return true;
 }
 
+bool files_name_own(struct slice name)
+{
+    static const char own[] = ".helio-";
+    return name.len >= sizeof own - 1 && memcmp(name.data, own, sizeof own - 1) == 0;
+}
+
 bool files_name_good(struct slice name, bool hidden)
 {
     size_t at = 0;

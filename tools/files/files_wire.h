@@ -90,4 +90,8 @@ bool files_parse_receipt(struct slice body, uint64_t size, struct files_receipt 
  * too long, or with control characters, and all of it UTF-8? hidden: parts may begin with a dot. */
 bool files_name_good(struct slice name, bool hidden);
 
+/* Is it below a folder in which helio-recv or helio-sync keeps what it knows? Nobody may send such
+ * a name: it would be believed. */
+bool files_name_own(struct slice name);
+
 #endif

@@ -153,19 +153,13 @@ struct arrival {
     char name[FILES_NAME_MAX + 1];
 };
 
-static bool is_ours(struct slice name)
-{
-    const size_t len = strlen(SYNC_FOLDER);
-    return name.len >= len && memcmp(name.data, SYNC_FOLDER, len) == 0;
-}
-
 static enum sync_reason judge_change(const struct sync_copy *c, const struct arrival *a,
                                      const struct sync_entry *e)
 {
     const struct sync_copy_options *o = c->options;
     const struct sync_change *h = &a->change;
     const uint64_t placed = e != NULL && e->placed.there ? e->placed.size : 0;
-    if (!files_name_good(h->name, o->hidden) || is_ours(h->name))
+    if (!files_name_good(h->name, o->hidden) || files_name_own(h->name))
         return SYNC_REASON_NAME;
     if (e != NULL && e->version != 0 && strcmp(e->source, a->node) != 0)
         return SYNC_REASON_OTHER;

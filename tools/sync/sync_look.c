@@ -78,17 +78,17 @@ static bool see_file(struct sync_source *s, struct sync_entry *e, const struct s
     return true;
 }
 
+static bool is_own(const char *name)
+{
+    return files_name_own(slice_of(name, strlen(name)));
+}
+
 static void note_left(void *context, const char *folder, const char *part, enum files_left why)
 {
     struct sync_source *s = context;
     (void)folder;
-    if (strcmp(part, SYNC_FOLDER) != 0)
+    if (!is_own(part))
         s->counts.left[why]++;
-}
-
-static bool is_own(const char *name)
-{
-    return strncmp(name, SYNC_FOLDER "/", sizeof SYNC_FOLDER) == 0;
 }
 
 static bool find_file(void *context, const char *path, const char *name)
