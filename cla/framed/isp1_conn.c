@@ -229,12 +229,10 @@ static void end_conn(struct isp1_conn *c, bool reset)
 /* True: there were some. */
 static bool tell_notices(struct isp1_conn *c)
 {
-    bool any = false;
     assert(!c->pumping && !c->freed);
     c->pumping = true;
     c->now = now_of(c);
-    while (!c->freed && !c->held && c->user->tell(c, c->now))
-        any = true;
+    const bool any = c->user->tell(c);
     c->pumping = false;
     return any;
 }

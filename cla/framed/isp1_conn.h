@@ -68,9 +68,9 @@ void isp1_host_look(struct isp1_host *h);
 
 /* The service's part of a connection. */
 struct isp1_conn_user {
-    /* Polls one notice, and reports it; false: there is none. Before it reports the end of the link
-     * it calls isp1_conn_settle. */
-    bool (*tell)(struct isp1_conn *c, tick now);
+    /* Polls notices and reports them, as long as isp1_conn_tells says so; false: there were none.
+     * Before it reports the end of the link it calls isp1_conn_settle. */
+    bool (*tell)(struct isp1_conn *c);
     /* The stream is closed; c->error: HELIO_E* of it, 0: none. `release` follows. */
     void (*gone)(struct isp1_conn *c);
     /* The stream was full and has room; it must not call the engine. NULL: not needed. */
@@ -103,6 +103,11 @@ struct isp1_conn {
     uint8_t dropped[4096]; /* destination of dropped input */
 };
 
+/* May another notice be reported? */
+static inline bool isp1_conn_tells(const struct isp1_conn *c)
+{
+    return !c->freed && !c->held;
+}
 /* Takes the stream, which it closes. */
 void isp1_conn_init(struct isp1_conn *c, struct isp1_host *h, struct stream *s, struct isp1_link *l,
                     const struct isp1_conn_user *user);

@@ -20,16 +20,18 @@ static struct sle_conn *conn_of(struct isp1_conn *c)
     return container_of(c, struct sle_conn, isp);
 }
 
-static bool tell_notice(struct isp1_conn *isp, tick now)
+static bool tell_notices(struct isp1_conn *isp)
 {
     struct sle_conn *c = conn_of(isp);
     struct sle_notice n;
-    if (!sle_link_poll(c->link, &n, now))
-        return false;
-    if (n.kind == SLE_OVER)
-        isp1_conn_settle(isp);
-    c->user->notice(c->context, c, &n);
-    return true;
+    bool any = false;
+    while (isp1_conn_tells(isp) && sle_link_poll(c->link, &n, isp->now)) {
+        any = true;
+        if (n.kind == SLE_OVER)
+            isp1_conn_settle(isp);
+        c->user->notice(c->context, c, &n);
+    }
+    return any;
 }
 
 static void tell_gone(struct isp1_conn *isp)
@@ -53,7 +55,7 @@ static void release_conn(struct isp1_conn *isp)
     free(c);
 }
 
-static const struct isp1_conn_user conn_user = {tell_notice, tell_gone, tell_room, release_conn};
+static const struct isp1_conn_user conn_user = {tell_notices, tell_gone, tell_room, release_conn};
 
 static bool expire_engine(struct isp1_host *isp, struct isp1_link **link, tick now)
 {

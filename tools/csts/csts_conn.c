@@ -18,19 +18,20 @@ static struct csts_conn *conn_of(struct isp1_conn *c)
     return container_of(c, struct csts_conn, isp);
 }
 
-static bool tell_notice(struct isp1_conn *isp, tick now)
+static bool tell_notices(struct isp1_conn *isp)
 {
     struct csts_conn *c = conn_of(isp);
     struct csts_notice n;
-    if (!csts_link_poll(c->link, &n, now)) {
-        if (c->user->room != NULL && !isp1_conn_full(isp) && !isp->over)
-            c->user->room(c->context, c);
-        return false;
+    bool any = false;
+    while (isp1_conn_tells(isp) && csts_link_poll(c->link, &n, isp->now)) {
+        any = true;
+        if (n.kind == CSTS_TOLD_OVER)
+            isp1_conn_settle(isp);
+        c->user->notice(c->context, c, &n);
     }
-    if (n.kind == CSTS_TOLD_OVER)
-        isp1_conn_settle(isp);
-    c->user->notice(c->context, c, &n);
-    return true;
+    if (c->user->room != NULL && isp1_conn_tells(isp) && !isp1_conn_full(isp) && !isp->over)
+        c->user->room(c->context, c);
+    return any;
 }
 
 static void tell_gone(struct isp1_conn *isp)
@@ -49,7 +50,7 @@ static void release_conn(struct isp1_conn *isp)
         isp1_host_look(h);
 }
 
-static const struct isp1_conn_user conn_user = {tell_notice, tell_gone, NULL, release_conn};
+static const struct isp1_conn_user conn_user = {tell_notices, tell_gone, NULL, release_conn};
 
 static bool expire_engine(struct isp1_host *isp, struct isp1_link **link, tick now)
 {
