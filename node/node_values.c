@@ -230,7 +230,14 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(memory, true,                                                                                \
       s->c->memory_bytes + s->c->record_bytes + s->c->arriving_bytes + s->c->seen_bytes,           \
       "memory_bytes", IN_TOP, "memory_bytes", "gauge", "memory that bundles take")                 \
-    X(memory_bytes, true, s->c->memory_bytes, "memory_bytes", IN_STATUS, NULL, NULL, NULL)         \
+    X(memory_bytes, true, s->c->memory_bytes, "memory_bytes", IN_STATUS, "bundle_memory_bytes",    \
+      "gauge", "bytes of bundles in memory: bundles.memory limits them")                           \
+    X(busy_bytes, true, s->c->memory_bytes - s->c->resting_bytes, NULL, 0,                         \
+      "bundle_memory_busy_bytes", "gauge",                                                         \
+      "of them, those that give no way: being stored, next, in hand of links or applications")     \
+    X(memory_limit, s->stored, node_watch_memory_max(s->node), NULL, 0,                            \
+      "bundle_memory_bytes_limit", "gauge",                                                        \
+      "bundles.memory in force: a quarter of bundles.total at most")                               \
     X(record_bytes, true, s->c->record_bytes, "record_bytes", IN_STATUS, NULL, NULL, NULL)         \
     X(arriving_bytes, true, s->c->arriving_bytes, "arriving_bytes", IN_STATUS, "arriving_bytes",   \
       "gauge", "of it, for bundles that are still arriving")                                       \

@@ -441,6 +441,34 @@ static void watch_descriptors(struct node *n, tick now)
     w->no_descriptor = all;
 }
 
+uint64_t node_watch_memory_max(const struct node *n)
+{
+    const uint64_t part = n->config->bundles.total / 4, memory = n->config->bundles.memory;
+    return part > 0 && part < memory ? part : memory;
+}
+
+/* Bundles are then read from the store before they are delivered or sent. */
+static void watch_memory(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    const struct agent_counters *c = agent_counters(n->agent);
+    const uint64_t most = node_watch_memory_max(n), used = c->memory_bytes - c->resting_bytes;
+    if (n->config->store.durability == STORE_NONE)
+        return;
+    if (!w->memory_full && used >= most / 16 * 15 && watch_may_tell(&w->filling, now)) {
+        w->memory_full = true;
+        say(&n->say, LEVEL_WARNING,
+            "bundles.memory: %" PRIu64 " of %" PRIu64
+            " bytes are of bundles that are being stored, "
+            "are next, or are in hand of links and applications: others are read from the store, "
+            "which is slower",
+            used, most);
+    } else if (w->memory_full && used <= most / 4 * 3) {
+        w->memory_full = false;
+        say(&n->say, LEVEL_INFO, "bundles.memory has room again");
+    }
+}
+
 void node_watch_tick(struct node *n)
 {
     tick now = world_now(n->world);
@@ -463,6 +491,7 @@ void node_watch_tick(struct node *n)
     watch_echo(n, now);
     node_permit_watch(n, now);
     watch_store(n, now);
+    watch_memory(n, now);
     watch_applications(n, now);
     watch_descriptors(n, now);
     watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);

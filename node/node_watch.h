@@ -59,13 +59,16 @@ struct node_watch {
     tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
     uint64_t unconfigured_untold; /* those omitted since the last line */
     uint64_t no_descriptor;
+    bool memory_full;                /* logged: nothing in bundles.memory gives way */
     uint64_t forbidden[PERMIT_WAYS]; /* logged refusals by rules */
     struct watch_pace expiring, staling, storing, losing[2], unconfigured, descriptors, unrouting,
-        echoing, connecting;
+        echoing, connecting, filling;
     struct watch_pace forbidding[PERMIT_WAYS];
 };
 
 void node_watch_tick(struct node *n); /* once a second */
+/* bundles.memory as it is in force: a quarter of bundles.total at most. */
+uint64_t node_watch_memory_max(const struct node *n);
 /* Reading stops, or continues. */
 void node_watch_stop(struct node_link *l, bool stopped);
 /* A bundle of the link waits, and the agent has just said why. */

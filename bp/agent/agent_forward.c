@@ -65,7 +65,7 @@ int link_action(struct agent *a, struct record *r, struct agent_action *out)
         return 0;
     }
     /* The store has it; under pressure the memory is for bundles whose turn is still to come. */
-    if (a->counters.memory_bytes > a->config.memory_bytes)
+    if (memory_crowded(a))
         record_release(a, r);
     r->pays = false;
     emit_record(a, BUNDLE_SENT, r);

@@ -262,7 +262,6 @@ struct agent {
     uint64_t sequence_noted;           /* the store has noted that lower ones may be in use */
     uint64_t loading_bytes;            /* bytes of requested LOADs */
     struct list resting[MEMORY_SIZES]; /* backlogs, by the power of two of their bytes */
-    uint64_t resting_bytes;
     enum crc_type primary_crc;
     tick reports_spent; /* of config.report_rate */
     struct report_share reports[REPORT_PARTIES];
@@ -367,6 +366,8 @@ void memory_rest(struct agent *a, struct record *r);
 void memory_wake(struct agent *a, struct record *r);
 bool memory_make_room(struct agent *a, const struct record *r, uint64_t more);
 bool memory_full(const struct agent *a, uint64_t more);
+/* Is more than half of it with bundles that do not rest? */
+bool memory_crowded(const struct agent *a);
 void memory_open(struct agent *a, struct queue *q, bool open);
 void memory_check_record(const struct record *r);
 void memory_check(const struct agent *a, uint64_t resting);

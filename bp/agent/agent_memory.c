@@ -9,6 +9,9 @@
  * backlog. Backlogs are sorted by the power of two of their bytes: each change is a step of
  * constant cost.
  *
+ * A bundle that is given to a link leaves its bytes to the store, too, when half of the memory is
+ * used by bundles that do not rest: what links have in hand for long takes no more than that.
+ *
  * What can go wrong: all memory is used by bundles that links and applications have, and by those
  * that are next. Then a queue has at least one bundle in memory, within the rules of agent_queue.c.
  */
@@ -20,7 +23,7 @@ void memory_init(struct agent *a)
 {
     for (size_t i = 0; i < MEMORY_SIZES; i++)
         list_init(&a->resting[i]);
-    assert(a->resting_bytes == 0);
+    assert(a->counters.resting_bytes == 0);
 }
 
 static size_t size_of(uint64_t bytes)
@@ -35,7 +38,7 @@ static void sort_backlog(struct agent *a, struct account *x, uint64_t bytes)
 {
     const bool same =
         bytes > 0 && x->resting_bytes > 0 && size_of(bytes) == size_of(x->resting_bytes);
-    a->resting_bytes += bytes - x->resting_bytes;
+    a->counters.resting_bytes += bytes - x->resting_bytes;
     x->resting_bytes = bytes;
     if (same)
         return;
@@ -118,6 +121,12 @@ bool memory_full(const struct agent *a, uint64_t more)
     return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
 }
 
+bool memory_crowded(const struct agent *a)
+{
+    const struct agent_counters *n = &a->counters;
+    return n->memory_bytes - n->resting_bytes > a->config.memory_bytes / 2;
+}
+
 /* They go before all others when the queue opens: the last one first, so that they keep their
  * order. */
 static void rest_list(struct agent *a, struct list *l)
@@ -165,5 +174,5 @@ void memory_check(const struct agent *a, uint64_t resting)
             all += bytes;
         }
     }
-    assert(all == a->resting_bytes && all == resting);
+    assert(all == a->counters.resting_bytes && all == resting);
 }

@@ -116,7 +116,7 @@ class HttpTest(unittest.TestCase):
         """The reference, the dashboard and the rules name what there is."""
         self.node(links=1, erasure="rs", frames="aos", cadu="rs223", **self.security())
         there = {name.partition("{")[0] for name in self.metrics()} | {"heliograph_log_lines_lost_total", "heliograph_link_failures_total", "heliograph_link_tls_refused_total"}
-        optional = {"heliograph_link_round_trip_seconds", "heliograph_link_heard_seconds", "heliograph_store_bytes", "heliograph_store_waiting",
+        optional = {"heliograph_link_round_trip_seconds", "heliograph_link_heard_seconds", "heliograph_store_bytes", "heliograph_bundle_memory_bytes_limit", "heliograph_store_waiting",
                     "heliograph_store_failures_total", "heliograph_store_damaged", "heliograph_link_transmit_bits_per_second",
                     "heliograph_link_receive_bits_per_second", "heliograph_link_certificate_expiry_timestamp_seconds",
                     "heliograph_link_ca_expiry_timestamp_seconds"}

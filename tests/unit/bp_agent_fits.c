@@ -26,7 +26,7 @@ static uint64_t flood(struct binder *n, uint32_t link, uint64_t first)
 static void start_relay(struct binder *n, struct agent_config *c)
 {
     *c = config_of("ipn:2.0");
-    c->held_bytes = 100000;
+    c->held_bytes = 20000;
     c->reserve_percent = 30; /* a tenth for each of two links and the applications */
     relay_init(n, c);
 }
@@ -55,23 +55,23 @@ START_TEST(less_room_loses_nothing_and_more_is_used)
     struct agent_share s;
     start_relay(&n, &c);
     const uint64_t held = flood(&n, 0, 1);
-    ck_assert(held > 79000 && held <= 80000);
-    agent_fits(n.a, 20000); /* another program filled the medium */
+    ck_assert(held > 15700 && held <= 16000);
+    agent_fits(n.a, 4000); /* another program filled the medium */
     agent_check(n.a);
     ck_assert_uint_eq(agent_counters(n.a)->bytes, held);
     ck_assert_int_eq(take_one(&n, 1, 10000), REFUSE_FULL);
     ck_assert_int_eq(agent_shortage(n.a)->limit, AGENT_LIMIT_BYTES);
-    ck_assert_uint_eq(agent_shortage(n.a)->most, 20000);
+    ck_assert_uint_eq(agent_shortage(n.a)->most, 4000);
     agent_fits(n.a, 0);
     agent_check(n.a);
     ck_assert_int_eq(take_one(&n, 1, 10000), REFUSE_FULL);
-    agent_fits(n.a, 90000);
+    agent_fits(n.a, 18000);
     ck_assert_int_eq(take_one(&n, 1, 10000), REFUSE_NONE);
     agent_fits(n.a, UINT64_MAX); /* what is configured stays the most */
     agent_share(n.a, 1, &s);
-    ck_assert_uint_eq(s.share_bytes, 10000);
-    ck_assert_uint_le(agent_counters(n.a)->bytes + flood(&n, 1, 10001), 100000);
-    ck_assert_uint_gt(agent_counters(n.a)->bytes, 88000);
+    ck_assert_uint_eq(s.share_bytes, 2000);
+    ck_assert_uint_le(agent_counters(n.a)->bytes + flood(&n, 1, 10001), 20000);
+    ck_assert_uint_gt(agent_counters(n.a)->bytes, 17600);
     binder_fini(&n);
 }
 END_TEST

@@ -82,6 +82,28 @@ START_TEST(a_moving_flow_keeps_its_bytes)
 }
 END_TEST
 
+/* A link has bundles in hand that its peer does not acknowledge: they take half of the memory. */
+START_TEST(what_a_link_has_in_hand_leaves_half)
+{
+    struct binder n;
+    begin(&n, MEMORY);
+    route_nine(&n);
+    agent_link(n.a, 2, true, n.now);
+    bring(&n, 0, "ipn:1.1", "ipn:9.1", 50);
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    ck_assert(agent_backlog(n.a, 2, b));
+    ck_assert_uint_eq(b[BUNDLE_NORMAL].given, 50); /* all are on the link */
+    ck_assert_uint_gt(agent_counters(n.a)->memory_bytes, MEMORY / 2 - 2000);
+    ck_assert_uint_le(agent_counters(n.a)->memory_bytes, MEMORY / 2);
+    ck_assert_int_eq(reg(&n, 1, "ipn:2.5", 2), 0);
+    bring(&n, 1, "ipn:3.1", "ipn:2.5", 8);
+    agent_delivered(n.a, n.delivery, true, n.now);
+    agent_delivered(n.a, n.delivery - 1, true, n.now);
+    ck_assert_uint_eq(take_all(&n, 6), 0);
+    binder_fini(&n);
+}
+END_TEST
+
 /* The same neighbour's bundles for another link. */
 START_TEST(a_neighbours_other_flow_keeps_its_bytes)
 {
@@ -136,6 +158,7 @@ END_TEST
 SUITE(bp_agent_resting, t)
 {
     tcase_add_loop_test(t, a_moving_flow_keeps_its_bytes, 0, sizeof stuck / sizeof *stuck);
+    tcase_add_test(t, what_a_link_has_in_hand_leaves_half);
     tcase_add_test(t, a_neighbours_other_flow_keeps_its_bytes);
     tcase_add_test(t, released_bundles_are_loaded);
     tcase_add_test(t, the_head_of_a_closed_queue_rests);

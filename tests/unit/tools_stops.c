@@ -149,8 +149,43 @@ START_TEST(a_small_medium_is_told)
 }
 END_TEST
 
+/* Nothing in memory gives way: once, and that it is over. */
+START_TEST(a_full_memory_is_told)
+{
+    char lines[1024];
+    FILE *log, *seen;
+    struct bench *b = start_logged(&log, &seen);
+    tell_link(b, link_of(b, "a"), true);
+    ck_assert_int_eq(submit(b, "ipn:2.1", 1000), REFUSE_NONE);
+    turn(b);
+    (void)logged(seen, lines);
+    const uint64_t used = agent_counters(b->n.agent)->memory_bytes;
+    ck_assert(used > 1000 && agent_counters(b->n.agent)->resting_bytes == 0);
+    b->config.store.durability = STORE_SYNC;
+    b->config.bundles.total = 0;
+    b->config.bundles.memory = 2 * used;
+    watch_until(b, b->v.now + 2 * TICK_S);
+    ck_assert_str_eq(logged(seen, lines), "");
+    b->config.bundles.memory = used;
+    watch_until(b, b->v.now + 20 * TICK_S);
+    ck_assert_ptr_nonnull(
+        strstr(logged(seen, lines), "bytes are of bundles that are being stored"));
+    ck_assert_ptr_null(strstr(strstr(lines, "bundles.memory") + 1, "bundles.memory")); /* once */
+    b->config.bundles.memory = 2 * used;
+    watch_until(b, b->v.now + 2 * TICK_S);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "bundles.memory has room again"));
+    b->config.bundles.memory = UINT64_MAX;
+    b->config.bundles.total = 4 * used; /* a quarter of it is the most */
+    watch_until(b, b->v.now + 60 * TICK_S);
+    ck_assert_ptr_nonnull(
+        strstr(logged(seen, lines), "bytes are of bundles that are being stored"));
+    stop_logged(b, log, seen);
+}
+END_TEST
+
 SUITE(tools_stops, t)
 {
+    tcase_add_test(t, a_full_memory_is_told);
     tcase_add_test(t, a_small_medium_is_told);
     tcase_add_test(t, a_slow_store_is_told);
     tcase_add_test(t, unread_answers_are_told);
