@@ -336,7 +336,7 @@ def connections_of_a_user():
                 pass
         other = subprocess.run(["python3", "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1]); print(b'ipn:1.0' in s.recv(100))", node.socket],
                                user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True, check=False, timeout=20).stdout.strip()
-    yield Claim("connections of one user, of 600; another user's", "ARCHITECTURE.md", "connections (of one user: three for each free one)", f"{open_now}; welcomed: {other}",
+    yield Claim("connections of one user, of 600; another user's", "ARCHITECTURE.md", "connections (of one user: three for each free one; the last 64 for users with fewer than 8)", f"{open_now}; welcomed: {other}",
                 open_now == 384 and other == "True")
 
 
@@ -369,7 +369,7 @@ LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| 
           ("| payloads that applications are sending", ["bundles.memory"]),
           ("| bundles in fragments at their destination", ["bundles.assemblies", "bundles.fragments", "bundles.fragments_all"]),
           ("| reserved of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.endpoint", "bundles.lifetime_max"]), ("| reserved for each link", ["bundles.reserve_queues"]),
-          ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium |", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
+          ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
           ("| bundles that are arriving by LTP", ["bundles.total", "tcpcl.timers.transfer_idle"]),
           ("| TCPCL: connections whose peer", ["tcpcl.limits.unidentified", "tcpcl.limits.unidentified_address", "tcpcl.timers.timeout"]),
           ("| TCPCL: sessions of a link", ["tcpcl.sessions", "tcpcl.limits.held_bytes"]), ("| burst of a paced link", ["ltp-udp.pacing.burst"])]
