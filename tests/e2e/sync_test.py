@@ -176,6 +176,29 @@ class SyncTest(FilesCase):
         done = subprocess.run([os.path.join(BIN, "helio-sync"), "receive", "--socket", "x", self.to], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, "--from PATTERN is missing" in done.stderr), (2, True))
 
+    def test_it_ends_while_a_long_file_is_read(self):
+        """A first synchronisation over a long file that is there already: SIGTERM ends it at once, and later it goes on."""
+        for folder in (self.folder, self.to):
+            with open(os.path.join(folder, "long"), "wb") as f:
+                f.truncate(4 << 30)
+        r = self.receive()
+        s = self.send("--once", "--json", "-")
+
+        def spent():
+            with open(f"/proc/{r.pid}/stat", encoding="ascii") as f:
+                return sum(int(word) for word in f.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+
+        before = spent()
+        wait_for(lambda: spent() > before + 0.1, 240)  # it reads
+        begun = time.monotonic()
+        self.stop(r)
+        self.assertLess(time.monotonic() - begun, 1)
+        inode = os.stat(os.path.join(self.to, "long")).st_ino
+        self.receive()
+        shown = json.loads(self.end(s)[0])
+        self.assertEqual((shown["transfers"], shown["wanted"], shown["confirmed"]), (0, 0, 1))
+        self.assertEqual(os.stat(os.path.join(self.to, "long")).st_ino, inode)
+
     def test_ends_are_killed(self):
         """kill -9 of either end, again and again, while files come, change and go: the copy is equal at last, without
         files beside them."""

@@ -9,7 +9,6 @@
 #include "tools/sync/sync_copy.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,12 +16,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_id.h"
 #include "tools/sync/sync_place.h"
 
 #define PART "receive"
 #define CONTENT "content"
 #define FOLDER (O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+#define NOT_YET ((enum sync_state)0)              /* no answer now */
 #define GONE_KEPT (UINT64_C(30) * 86400 * TICK_S) /* how long a name that is gone is remembered */
 
 /* ---- content that came as a transfer ---- */
@@ -32,15 +31,17 @@ static void drop_content(struct sync_copy *c, const char *name)
     (void)unlinkat(c->content, name, 0);
 }
 
-/* 0: content `name` is that of the entry. HELIO_EFORMAT: it is not, or there is none. */
-static int check_content(const struct sync_copy *c, const char *name, const struct sync_entry *e)
+/* 0: content `name` is that of the entry. HELIO_EFORMAT: it is not, or there is none. As
+ * sync_sum_read. */
+static int check_content(const struct sync_copy *c, const char *name, const struct sync_entry *e,
+                         uint64_t *left)
 {
     struct stat st;
     int fd = openat(c->content, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? HELIO_EFORMAT : helio_from_errno(errno);
     int rc = fstat(fd, &st) == 0 && (uint64_t)st.st_size == e->size
-                 ? sync_place_verify(fd, e->size, e->sha)
+                 ? sync_place_verify(fd, &st, e->sha, &e->work->content, left)
                  : HELIO_EFORMAT;
     close(fd);
     return rc;
@@ -60,6 +61,21 @@ static void set_state(struct sync_copy *c, struct sync_entry *e, enum sync_state
     e->state = state;
     e->reason = reason;
     c->counts.refused[reason] += state == SYNC_REFUSED;
+    sync_work_end(e, c->table.dir, state != SYNC_WANTED);
+}
+
+/* Can a source have so many bytes at the place of `before` ones of its own? */
+static bool has_room(const struct sync_copy *c, const struct sync_owner *o, uint64_t before,
+                     uint64_t size)
+{
+    const uint64_t all = c->options->total_max;
+    return sync_table_room(&c->table, o, before, size, all,
+                           sync_share_of(all, c->options->limits.share));
+}
+
+static bool has_place_bytes(const struct sync_copy *c, const struct sync_entry *e)
+{
+    return has_room(c, e->owner, e->placed.there ? e->placed.size : 0, e->size);
 }
 
 /* File `from` of `folder` has the entry's content: to its place with it. */
@@ -67,6 +83,11 @@ static int put_file(struct sync_copy *c, struct sync_entry *e, int folder, const
 {
     struct sync_placed placed = e->placed;
     bool aside;
+    if (!has_place_bytes(c, e)) { /* others took it since it was announced */
+        (void)unlinkat(folder, from, 0);
+        set_state(c, e, SYNC_REFUSED, SYNC_REASON_ROOM);
+        return 0;
+    }
     int rc = sync_place_put(folder, from, c->dir, e, &placed, &aside);
     if (rc == HELIO_EINVAL) {
         (void)unlinkat(folder, from, 0);
@@ -87,42 +108,73 @@ static int put_file(struct sync_copy *c, struct sync_entry *e, int folder, const
     return 0;
 }
 
-/* Makes SYNC_NEW of another file with this content. HELIO_EFORMAT: there is none. */
-static int copy_other(struct sync_copy *c, const struct sync_entry *e)
+/* Makes e->work->made of another file with this content. HELIO_EFORMAT: there is none. As
+ * sync_sum_read. */
+static int copy_other(struct sync_copy *c, const struct sync_entry *e, uint64_t *left)
 {
-    const struct sync_entry *other = NULL;
+    struct sync_work *w = e->work;
+    struct sync_entry *other = NULL;
     int rc = HELIO_EFORMAT;
-    while (rc == HELIO_EFORMAT && (other = sync_table_sha(&c->table, e->sha, e, other)) != NULL)
-        rc = sync_place_copy(c->dir, other->name, &other->placed, c->table.dir);
+    while (rc == HELIO_EFORMAT && (other = sync_table_sha(&c->table, e->sha, e, other)) != NULL) {
+        rc = sync_place_copy(c->dir, other->name, &other->placed, c->table.dir, w, left);
+        if (rc != HELIO_EFORMAT || !w->copy.file.there || w->copy.digest != NULL)
+            continue;
+        sync_sum_end(&w->copy); /* it was read, and is not what was placed */
+        sync_table_set_placed(&c->table, other, NULL);
+        other = NULL;
+    }
     return rc;
 }
 
-/* The entry's file is to be there. `body`: its content, where it came along. */
-static int apply_file(struct sync_copy *c, struct sync_entry *e, const struct slice *body)
+/* From content that came, or from another file, to its place. HELIO_EFORMAT: there is none. */
+static int fetch_file(struct sync_copy *c, struct sync_entry *e, uint64_t *left)
+{
+    char name[SYNC_CONTENT_NAME];
+    sync_content_name(e->version, name);
+    int rc = check_content(c, name, e, left);
+    if (rc == 0)
+        return put_file(c, e, c->content, name);
+    if (rc == HELIO_EFORMAT)
+        rc = copy_other(c, e, left);
+    if (rc != 0)
+        return rc;
+    sync_sum_end(&e->work->copy); /* the file is put_file's now */
+    if (renameat(c->table.dir, e->work->made, c->table.dir, SYNC_NEW) != 0)
+        return helio_from_errno(errno);
+    c->counts.copied++;
+    return put_file(c, e, c->table.dir, SYNC_NEW);
+}
+
+/* The entry's file is to be there. `body`: its content, where it came along. *left: bytes that may
+ * be read. HELIO_EAGAIN: they are too few. */
+static int apply_file(struct sync_copy *c, struct sync_entry *e, const struct slice *body,
+                      uint64_t *left)
 {
     struct sync_placed placed = e->placed;
-    char name[SYNC_CONTENT_NAME];
-    int rc = sync_place_adopt(c->dir, e, &placed);
+    uint64_t all = UINT64_MAX; /* what is as long as a body, is short */
+    struct sync_work *w = sync_work_of(e, ++c->serial);
+    if (w == NULL)
+        return HELIO_ENOMEM;
+    if (!has_place_bytes(c, e)) {
+        set_state(c, e, SYNC_REFUSED, SYNC_REASON_ROOM);
+        return 0;
+    }
+    int rc = sync_place_adopt(c->dir, e, &placed, &w->here, body != NULL ? &all : left);
     if (rc == 0) {
         sync_table_set_placed(&c->table, e, &placed);
         set_state(c, e, SYNC_APPLIED, SYNC_REASON_NONE);
         return 0;
     }
-    if (rc == HELIO_EFORMAT && body != NULL)
-        rc = sync_place_write(c->table.dir, *body);
+    if (rc == HELIO_EFORMAT && body == NULL)
+        rc = fetch_file(c, e, left);
     else if (rc == HELIO_EFORMAT) {
-        sync_content_name(e->version, name);
-        rc = check_content(c, name, e);
-        if (rc == 0)
-            return put_file(c, e, c->content, name);
-        rc = rc == HELIO_EFORMAT ? copy_other(c, e) : rc;
-        c->counts.copied += rc == 0;
+        rc = sync_place_write(c->table.dir, *body);
+        rc = rc == 0 ? put_file(c, e, c->table.dir, SYNC_NEW) : rc;
     }
-    if (rc == 0)
-        return put_file(c, e, c->table.dir, SYNC_NEW);
-    if (rc == HELIO_EFORMAT)
-        set_state(c, e, SYNC_WANTED, SYNC_REASON_NONE);
-    return rc == HELIO_EFORMAT ? 0 : rc;
+    if (rc != HELIO_EFORMAT)
+        return rc;
+    set_state(c, e, SYNC_WANTED, SYNC_REASON_NONE);
+    return 0;
 }
 
 static int apply_gone(struct sync_copy *c, struct sync_entry *e)
@@ -149,7 +201,8 @@ static int apply_gone(struct sync_copy *c, struct sync_entry *e)
 /* A change, the node that it is from, and its name with a zero. */
 struct arrival {
     struct sync_change change;
-    const char *node;
+    const char *source, *node; /* the endpoint, and its node */
+    uint32_t number;           /* of the message */
     char name[FILES_NAME_MAX + 1];
 };
 
@@ -165,29 +218,21 @@ static enum sync_reason judge_change(const struct sync_copy *c, const struct arr
         return SYNC_REASON_OTHER;
     if (h->size > o->limits.file_max)
         return SYNC_REASON_SIZE;
-    if ((e == NULL && c->table.names.len >= o->files_max) || h->size > o->total_max ||
-        c->table.bytes - placed > o->total_max - h->size)
+    const struct sync_owner *owner = sync_table_owner(&c->table, a->node);
+    const bool own = owner != NULL && e != NULL && e->owner == owner;
+    if (!own && owner != NULL && owner->names >= sync_share_of(o->files_max, o->limits.share))
+        return SYNC_REASON_ROOM;
+    if ((e == NULL && c->table.names.len >= o->files_max) ||
+        !has_room(c, owner, own ? placed : 0, h->size))
         return SYNC_REASON_ROOM;
     return SYNC_REASON_NONE;
-}
-
-static int check_body(const struct sync_change *h, bool *right)
-{
-    uint8_t sha[FILES_SHA];
-    struct files_digest *d = files_digest_new();
-    if (d == NULL)
-        return HELIO_ENOMEM;
-    files_digest_add(d, h->content);
-    if (!files_digest_end(d, sha))
-        return HELIO_ENOMEM;
-    *right = memcmp(sha, h->sha, FILES_SHA) == 0;
-    return 0;
 }
 
 static int enter_change(struct sync_copy *c, struct sync_entry *e, const struct arrival *a)
 {
     const struct sync_change *h = &a->change;
-    int rc = sync_table_set_source(e, a->node);
+    sync_work_end(e, c->table.dir, false);
+    int rc = sync_table_set_source(&c->table, e, a->node);
     if (rc != 0)
         return rc;
     sync_table_set_version(&c->table, e, h->version);
@@ -199,7 +244,23 @@ static int enter_change(struct sync_copy *c, struct sync_entry *e, const struct 
     return 0;
 }
 
-/* A change that is the newest one of its name, or repeats it. */
+/* The entry's file, now or in its owner's turn. HELIO_EAGAIN: then. */
+static int begin_file(struct sync_copy *c, struct sync_entry *e, const struct arrival *a)
+{
+    const struct sync_change *h = &a->change;
+    uint64_t none = 0;
+    uint64_t *left = list_empty(&e->owner->works) ? &c->left : &none; /* in its order */
+    int rc = apply_file(c, e, h->with ? &h->content : NULL, left);
+    if (rc != HELIO_EAGAIN)
+        return rc;
+    e->state = SYNC_WANTED;
+    e->reason = SYNC_REASON_NONE;
+    rc = sync_work_add(e->work, &c->busy, a->source, a->number);
+    return rc == 0 ? HELIO_EAGAIN : rc;
+}
+
+/* A change that is the newest one of its name, or repeats it. HELIO_EAGAIN: it is answered later.
+ */
 static int apply_change(struct sync_copy *c, struct sync_entry *e, const struct arrival *a)
 {
     const struct sync_change *h = &a->change;
@@ -209,8 +270,11 @@ static int apply_change(struct sync_copy *c, struct sync_entry *e, const struct 
     int rc = h->version != e->version ? enter_change(c, e, a) : 0;
     if (rc != 0)
         return rc;
-    rc = h->type == SYNC_GONE ? apply_gone(c, e) : apply_file(c, e, h->with ? &h->content : NULL);
-    return rc == 0 ? sync_table_save(&c->table, e) : rc;
+    rc = h->type == SYNC_GONE ? apply_gone(c, e) : begin_file(c, e, a);
+    if (rc != 0 && rc != HELIO_EAGAIN)
+        return rc;
+    const int saved = sync_table_save(&c->table, e);
+    return saved != 0 ? saved : rc;
 }
 
 /* A name that another source has given up is free. */
@@ -242,7 +306,7 @@ static int take_change(struct sync_copy *c, struct arrival *a, struct sync_answe
         return refuse_change(c, reason, answer);
     if (e != NULL && h->version < e->version)
         return 0;
-    int rc = h->with ? check_body(h, &right) : 0;
+    int rc = h->with ? sync_sum_bytes(h->content, h->sha, &right) : 0;
     if (rc != 0)
         return rc;
     if (!right)
@@ -250,9 +314,9 @@ static int take_change(struct sync_copy *c, struct arrival *a, struct sync_answe
     if (e == NULL && (e = sync_table_add(&c->table, a->name)) == NULL)
         return HELIO_ENOMEM;
     rc = apply_change(c, e, a);
-    answer->state = e->state;
+    answer->state = rc == HELIO_EAGAIN ? NOT_YET : e->state;
     answer->reason = e->reason;
-    return rc;
+    return rc == HELIO_EAGAIN ? 0 : rc;
 }
 
 /* ---- messages ---- */
@@ -277,55 +341,55 @@ static bool is_turn(int pass, const struct sync_change *h, const struct sync_ans
            (before->state == SYNC_REFUSED && before->reason == SYNC_REASON_PLACE);
 }
 
-static int take_changes(struct sync_copy *c, const char *node, const struct sync_head *h,
+static struct writer begin_answers(struct sync_outcome *out)
+{
+    struct writer w = writer_of(out->answers, sizeof out->answers);
+    w.p += SYNC_HEAD;
+    return w;
+}
+
+static void end_answers(struct sync_outcome *out, const struct writer *w, uint32_t number,
+                        uint32_t count)
+{
+    const struct sync_head head = {SYNC_ANSWERS, number, count};
+    if (count == 0)
+        return;
+    out->answers_len = writer_len(w);
+    sync_write_end(out->answers, out->answers_len, &head);
+}
+
+static int take_changes(struct sync_copy *c, struct arrival *a, const struct sync_head *h,
                         struct reader entries, struct sync_outcome *out)
 {
     struct sync_answer answers[SYNC_ENTRIES_MAX] = {{0}};
-    struct arrival a = {.node = node};
+    uint32_t count = 0;
     int rc = 0;
     for (int pass = 0; pass < PASSES; pass++) {
         struct reader r = entries;
-        for (uint32_t i = 0; rc == 0 && i < h->count && sync_parse_change(&r, &a.change); i++)
-            if (is_turn(pass, &a.change, &answers[i]))
-                rc = take_change(c, &a, &answers[i]);
+        for (uint32_t i = 0; rc == 0 && i < h->count && sync_parse_change(&r, &a->change); i++)
+            if (is_turn(pass, &a->change, &answers[i]))
+                rc = take_change(c, a, &answers[i]);
     }
     rc = rc == 0 ? sync_all(c) : rc;
     if (rc != 0)
         return rc;
-    struct writer w = writer_of(out->answers, sizeof out->answers);
-    w.p += SYNC_HEAD;
+    struct writer w = begin_answers(out);
     for (uint32_t i = 0; i < h->count; i++)
-        (void)sync_write_answer(&w, &answers[i]);
-    const struct sync_head head = {SYNC_ANSWERS, h->number, h->count};
-    out->answers_len = writer_len(&w);
-    sync_write_end(out->answers, out->answers_len, &head);
+        count += answers[i].state != NOT_YET && sync_write_answer(&w, &answers[i]);
+    end_answers(out, &w, h->number, count);
     return 0;
 }
 
-static void answer_one(const struct sync_entry *e, struct sync_outcome *out)
+static bool answer_entry(const struct sync_entry *e, struct writer *w)
 {
     const struct sync_answer a = {e->version, e->state, e->reason};
-    const struct sync_head head = {SYNC_ANSWERS, 0, 1};
-    struct writer w = writer_of(out->answers, sizeof out->answers);
-    w.p += SYNC_HEAD;
-    (void)sync_write_answer(&w, &a);
-    out->answers_len = writer_len(&w);
-    sync_write_end(out->answers, out->answers_len, &head);
+    return sync_write_answer(w, &a);
 }
 
 /* Contents that nobody waits for are few. */
 static void limit_unclaimed(struct sync_copy *c, const char *name)
 {
-    uint64_t n = 0;
-    int fd = openat(c->content, ".", FOLDER);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    if (d == NULL && fd >= 0)
-        close(fd);
-    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
-        n += e->d_name[0] != '.';
-    if (d != NULL)
-        (void)closedir(d);
-    if (n <= SYNC_UNCLAIMED_MAX)
+    if (sync_folder_count(c->content) <= SYNC_UNCLAIMED_MAX)
         return;
     c->counts.unclaimed++;
     drop_content(c, name);
@@ -352,9 +416,11 @@ static int take_content(struct sync_copy *c, const char *node, const uint8_t sha
     drop_content(c, name);
     rc = rc == 0 ? sync_table_save(&c->table, e) : rc;
     rc = rc == 0 ? sync_all(c) : rc;
-    if (rc == 0)
-        answer_one(e, out);
-    return rc;
+    if (rc != 0)
+        return rc;
+    struct writer w = begin_answers(out);
+    end_answers(out, &w, 0, answer_entry(e, &w));
+    return 0;
 }
 
 static bool may_sync(const struct sync_copy *c, const char *source)
@@ -381,6 +447,7 @@ int sync_copy_take(struct sync_copy *c, const char *source, const char *neighbou
                    struct slice payload, tick now, struct sync_outcome *out)
 {
     char node[FILES_SOURCE_MAX];
+    struct arrival a = {.source = source, .node = node};
     struct sync_head head;
     struct files_head file;
     struct reader entries;
@@ -401,7 +468,62 @@ int sync_copy_take(struct sync_copy *c, const char *source, const char *neighbou
     if (v != SYNC_OK || head.kind != SYNC_CHANGES)
         return 0;
     c->counts.messages++;
-    return take_changes(c, node, &head, entries, out);
+    a.number = head.number;
+    return take_changes(c, &a, &head, entries, out);
+}
+
+/* ---- what could not be settled at once ---- */
+
+bool sync_copy_busy(const struct sync_copy *c)
+{
+    return !list_empty(&c->busy);
+}
+
+static struct sync_work *first_work(const struct sync_owner *o)
+{
+    const struct list *first = list_first(&o->works);
+    return first != NULL ? container_of(first, struct sync_work, order) : NULL;
+}
+
+/* What one source waits for, in its order, of one message. Then it is the turn of the next one. */
+static int take_works(struct sync_copy *c, struct sync_owner *o, char peer[AAP2_EID_MAX],
+                      struct sync_outcome *out)
+{
+    struct sync_work *w = first_work(o);
+    struct writer answers = begin_answers(out);
+    const uint32_t number = w->number;
+    uint64_t left = SYNC_TURN_BYTES;
+    uint32_t count = 0;
+    int rc = 0;
+    snprintf(peer, AAP2_EID_MAX, "%s", w->peer);
+    for (; w != NULL && count < SYNC_ENTRIES_MAX; w = first_work(o)) {
+        struct sync_entry *e = w->entry;
+        if (w->number != number || strcmp(w->peer, peer) != 0)
+            break;
+        rc = apply_file(c, e, NULL, &left);
+        rc = rc == 0 ? sync_table_save(&c->table, e) : rc;
+        if (rc != 0)
+            break;
+        count += answer_entry(e, &answers);
+    }
+    if (!list_empty(&o->works)) {
+        list_sub(&o->busy);
+        list_add_tail(&c->busy, &o->busy);
+    }
+    rc = rc == HELIO_EAGAIN ? 0 : rc;
+    rc = rc == 0 && count > 0 ? sync_all(c) : rc;
+    if (rc == 0)
+        end_answers(out, &answers, number, count);
+    return rc;
+}
+
+int sync_copy_turn(struct sync_copy *c, char peer[AAP2_EID_MAX], struct sync_outcome *out)
+{
+    const struct list *first = list_first(&c->busy);
+    out->answers_len = out->files.receipt_len = 0;
+    c->left = SYNC_TURN_BYTES;
+    return first == NULL ? 0
+                         : take_works(c, container_of(first, struct sync_owner, busy), peer, out);
 }
 
 /* ---- begin and end ---- */
@@ -413,7 +535,7 @@ static int forget_gone(struct sync_copy *c)
     int rc = 0;
     for (struct sync_entry *e = sync_table_next(t, NULL), *next; rc == 0 && e != NULL; e = next) {
         next = sync_table_next(t, e);
-        if (is_given_up(e) && t->newest - e->version > GONE_KEPT)
+        if (is_given_up(e) && e->owner->newest - e->version > GONE_KEPT)
             rc = sync_table_forget(t, e);
     }
     return rc;
@@ -437,18 +559,24 @@ int sync_copy_init(struct sync_copy *c, const char *path, const struct sync_copy
                                 uint64_t bytes, const char *source),
                    void *context)
 {
-    *c = (struct sync_copy){.options = o, .content = -1, .told = told, .context = context};
+    *c = (struct sync_copy){
+        .options = o, .content = -1, .left = SYNC_TURN_BYTES, .told = told, .context = context};
+    list_init(&c->busy);
     c->table = (struct sync_table){.dir = -1, .lock = -1, .fd = -1};
     c->dir = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     if (c->dir < 0)
         return helio_from_errno(errno);
     int rc = sync_table_open(&c->table, c->dir, PART, seed);
+    if (rc == 0)
+        sync_folder_clear(c->table.dir, SYNC_NEW ".");
     rc = rc == 0 ? forget_gone(c) : rc;
     return rc == 0 ? open_content(c, seed) : rc;
 }
 
 void sync_copy_fini(struct sync_copy *c)
 {
+    for (struct sync_entry *e = NULL; (e = sync_table_next(&c->table, e)) != NULL;)
+        sync_work_end(e, c->table.dir, true);
     if (c->content >= 0) {
         files_receiver_fini(&c->receiver);
         close(c->content);

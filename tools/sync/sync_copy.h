@@ -10,8 +10,9 @@
 #define TOOLS_SYNC_COPY_H
 
 #include "bp/codec/eid.h"
+#include "node/aap2/aap2_client.h"
 #include "tools/files/files_receiver.h"
-#include "tools/sync/sync_table.h"
+#include "tools/sync/sync_work.h"
 
 #define SYNC_PATTERNS_MAX 16
 #define SYNC_UNCLAIMED_MAX 64 /* contents whose announcement has not come */
@@ -19,7 +20,7 @@
 struct sync_copy_options {
     struct eid_patterns from[SYNC_PATTERNS_MAX]; /* who may synchronise to the folder */
     size_t from_len;
-    struct files_limits limits; /* of content that is on its way */
+    struct files_limits limits; /* of content that is on its way; `share` is of all limits */
     uint64_t files_max;         /* names */
     uint64_t total_max;         /* bytes of all files that were placed */
     bool remove, hidden;
@@ -43,6 +44,9 @@ struct sync_copy {
     struct sync_table table;
     struct files_receiver receiver;
     struct sync_copy_counts counts;
+    struct list busy; /* owners with a queue, the next one first */
+    uint64_t left;    /* bytes of files that messages may still read in this turn */
+    uint64_t serial;  /* of the last work */
     void (*told)(void *context, enum sync_told what, const char *name, uint64_t bytes,
                  const char *source);
     void *context;
@@ -67,5 +71,11 @@ void sync_copy_fini(struct sync_copy *c);
 /* As files_receiver_take. */
 int sync_copy_take(struct sync_copy *c, const char *source, const char *neighbour,
                    struct slice payload, tick now, struct sync_outcome *out);
+
+/* Files are read for names that could not be settled at once. */
+bool sync_copy_busy(const struct sync_copy *c);
+/* The next part of that, for one source. *out: answers for endpoint `peer`, if there are some. As
+ * sync_copy_take. To be called from time to time: messages may read as much between two calls. */
+int sync_copy_turn(struct sync_copy *c, char peer[AAP2_EID_MAX], struct sync_outcome *out);
 
 #endif

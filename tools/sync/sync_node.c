@@ -15,6 +15,7 @@
 #define REFUSAL_TOLD (30 * TICK_S)
 #define RESERVE 4 /* items that one delivery may lead to */
 #define DELIVERIES 16
+#define TURN_DELIVERIES 4 /* that are taken before signals and timers have their turn */
 
 static void on_ready(void *context);
 
@@ -126,7 +127,7 @@ static int read_answers(struct sync_node *n, tick now)
 static int read_deliveries(struct sync_node *n)
 {
     struct aap2_arrival a;
-    int rc = 0;
+    int rc = 0, taken_len = 0;
     while (!n->failed && !sync_node_full(n) && (rc = aap2_client_next(n->link.rx, &a)) == 1) {
         rc = 0;
         const bool taken = a.payload == NULL ||
@@ -135,7 +136,8 @@ static int read_deliveries(struct sync_node *n)
         if (a.payload != NULL && taken)
             rc = aap2_client_answer(n->link.rx, true);
         aap2_arrival_fini(&a);
-        if (rc != 0)
+        n->more = ++taken_len == TURN_DELIVERIES;
+        if (rc != 0 || n->more)
             break;
     }
     return rc;
@@ -194,12 +196,14 @@ static void serve_node(struct sync_node *n, tick now)
 static void take_turn(struct sync_node *n)
 {
     const tick now = world_now(n->link.world);
+    n->more = false;
     const int rc = perf_link_turn(&n->link, now);
     if (rc < 0)
         sync_node_fail(n, "", n->link.why);
     if (rc == 1)
         serve_node(n, now);
     tick next = n->failed ? now : n->user->turned(n->context, rc == 1, now);
+    next = n->more ? now : next;
     if (n->failed)
         sync_node_end(n);
     if (n->link.tx == NULL)

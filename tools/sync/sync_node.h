@@ -39,6 +39,7 @@ struct sync_node {
     tick again_at, pause, told_at;
     uint64_t refused; /* times that the node took a payload not */
     bool begun, stop, failed;
+    bool more; /* deliveries may wait that had no turn */
     const struct sync_node_user *user;
     void *context;
 };

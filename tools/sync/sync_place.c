@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/files/files_id.h"
 #include "tools/files/files_place.h"
 
 #define NAMES_MAX 1000
@@ -50,11 +49,11 @@ int sync_place_write(int state, struct slice content)
     return rc;
 }
 
-int sync_place_verify(int fd, uint64_t size, const uint8_t sha[FILES_SHA])
+int sync_place_verify(int fd, const struct stat *st, const uint8_t sha[FILES_SHA],
+                      struct sync_sum *sum, uint64_t *left)
 {
-    uint8_t right[FILES_SHA];
-    int rc = files_digest_file(fd, size, right);
-    return rc != 0 ? rc : memcmp(right, sha, FILES_SHA) == 0 ? 0 : HELIO_EFORMAT;
+    int rc = sync_sum_read(sum, fd, st, -1, left);
+    return rc != 0 ? rc : memcmp(sum->file.sha, sha, FILES_SHA) == 0 ? 0 : HELIO_EFORMAT;
 }
 
 /* The descriptor of a regular file below a folder, for reading; HELIO_EFORMAT: there is none. */
@@ -74,30 +73,22 @@ static int open_file(int dir, const char *name, struct stat *st)
     return HELIO_EFORMAT;
 }
 
-static int copy_bytes(int from, int to)
-{
-    uint8_t part[65536];
-    ssize_t n;
-    int rc = 0;
-    while (rc == 0 && (n = read(from, part, sizeof part)) > 0)
-        rc = write_all(to, part, (size_t)n);
-    return rc == 0 && n < 0 ? helio_from_errno(errno) : rc;
-}
-
-int sync_place_copy(int dir, const char *name, const struct sync_placed *placed, int state)
+int sync_place_copy(int dir, const char *name, const struct sync_placed *placed, int state,
+                    struct sync_work *w, uint64_t *left)
 {
     struct stat st;
     int from = open_file(dir, name, &st);
     if (from < 0)
         return from;
-    if (!sync_placed_is(placed, &st)) {
+    const bool begun = sync_placed_is(&w->copy.file, &st);
+    if (!sync_placed_is(placed, &st) || (!begun && *left == 0)) {
         close(from);
-        return HELIO_EFORMAT;
+        return sync_placed_is(placed, &st) ? HELIO_EAGAIN : HELIO_EFORMAT;
     }
-    int to = openat(state, SYNC_NEW, (NEW_FLAGS & ~O_WRONLY) | O_RDWR, 0666);
-    int rc = to < 0 ? helio_from_errno(errno) : copy_bytes(from, to);
+    int to = openat(state, w->made, begun ? NEW_FLAGS & ~(O_TRUNC | O_CREAT) : NEW_FLAGS, 0666);
+    int rc = to < 0 ? helio_from_errno(errno) : sync_sum_read(&w->copy, from, &st, to, left);
     if (rc == 0)
-        rc = sync_place_verify(to, placed->size, placed->sha);
+        rc = memcmp(w->copy.file.sha, placed->sha, FILES_SHA) == 0 ? 0 : HELIO_EFORMAT;
     if (to >= 0 && close(to) != 0 && rc == 0)
         rc = helio_from_errno(errno);
     close(from);
@@ -174,7 +165,8 @@ int sync_place_put(int state, const char *from, int dir, const struct sync_entry
     return rc;
 }
 
-int sync_place_adopt(int dir, const struct sync_entry *e, struct sync_placed *placed)
+int sync_place_adopt(int dir, const struct sync_entry *e, struct sync_placed *placed,
+                     struct sync_sum *sum, uint64_t *left)
 {
     struct stat st;
     int fd = open_file(dir, e->name, &st);
@@ -185,7 +177,7 @@ int sync_place_adopt(int dir, const struct sync_entry *e, struct sync_placed *pl
     if (rc == 0 && ours)
         rc = memcmp(placed->sha, e->sha, FILES_SHA) == 0 ? 0 : HELIO_EFORMAT;
     else if (rc == 0)
-        rc = sync_place_verify(fd, e->size, e->sha);
+        rc = sync_place_verify(fd, &st, e->sha, sum, left);
     if (rc == 0)
         rc = dress_file(fd, e, placed);
     close(fd);

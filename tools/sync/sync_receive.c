@@ -8,6 +8,8 @@
 #include "base/printable.h"
 #include "tools/sync/sync_run.h"
 
+#define FULL_PAUSE (50 * TICK_MS) /* while the node takes no answers */
+
 static void on_told(void *context, enum sync_told what, const char *name, uint64_t bytes,
                     const char *source)
 {
@@ -86,6 +88,21 @@ static void note_lost(void *context)
     (void)context;
 }
 
+/* What could not be settled when it came. When the next turn is due. */
+static tick settle_more(struct sync_receive *r, tick now)
+{
+    struct sync_outcome *o = &r->outcome;
+    char peer[AAP2_EID_MAX];
+    const bool busy = sync_copy_busy(&r->copy);
+    if (busy && sync_node_full(&r->node))
+        return tick_add(now, FULL_PAUSE);
+    int rc = sync_copy_turn(&r->copy, peer, o);
+    rc = rc == 0 ? push_reply(r, peer, o->answers, o->answers_len) : rc;
+    if (rc != 0)
+        sync_node_fail(&r->node, r->options->path, helio_strerror(rc));
+    return busy ? now : tick_add(now, 60 * TICK_S);
+}
+
 static tick end_turn(void *context, bool up, tick now)
 {
     struct sync_receive *r = context;
@@ -93,7 +110,7 @@ static tick end_turn(void *context, bool up, tick now)
         fprintf(stderr, "helio-sync: %s keeps %s equal to its sources\n", r->node.link.endpoint,
                 r->options->path);
     r->node.begun = r->node.begun || up;
-    return tick_add(now, 60 * TICK_S);
+    return settle_more(r, now);
 }
 
 static void on_end(void *context)
@@ -133,6 +150,7 @@ json_t *sync_receive_json(const struct sync_receive *r)
                                                     "other", "place", "content"};
     const struct sync_copy_counts *c = &r->copy.counts;
     const uint64_t names_len = r->copy.table.names.len;
+    const uint64_t damaged = c->damaged + r->copy.receiver.counts.damaged;
     json_t *refused = json_object();
     for (int i = 1; i < SYNC_REASONS; i++)
         json_object_set_new(refused, names[i], json_integer((json_int_t)c->refused[i]));
@@ -142,8 +160,7 @@ json_t *sync_receive_json(const struct sync_receive *r)
         (json_int_t)r->copy.table.bytes, "messages", (json_int_t)c->messages, "files",
         (json_int_t)c->placed, "bytes", (json_int_t)c->bytes, "copied", (json_int_t)c->copied,
         "removed", (json_int_t)c->removed, "kept", (json_int_t)c->kept, "aside",
-        (json_int_t)c->aside, "others", (json_int_t)c->others, "damaged",
-        (json_int_t)(c->damaged + r->copy.receiver.counts.damaged), "foreign",
-        (json_int_t)c->foreign, "repeated", (json_int_t)r->copy.receiver.counts.repeated,
+        (json_int_t)c->aside, "others", (json_int_t)c->others, "damaged", (json_int_t)damaged,
+        "foreign", (json_int_t)c->foreign, "repeated", (json_int_t)r->copy.receiver.counts.repeated,
         "reconnects", (json_int_t)r->node.link.reconnects, "refused", refused);
 }

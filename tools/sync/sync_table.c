@@ -71,6 +71,74 @@ struct sync_entry *sync_table_sha(const struct sync_table *t, const uint8_t sha[
     return NULL;
 }
 
+/* ---- owners ---- */
+
+struct sync_owner *sync_table_owner(const struct sync_table *t, const char *source)
+{
+    struct hash_node *n = hash_find(&t->owners, hash_bytes(t->owners.seed, source, strlen(source)));
+    for (; n != NULL; n = hash_next(n)) {
+        struct sync_owner *o = container_of(n, struct sync_owner, node);
+        if (strcmp(o->name, source) == 0)
+            return o;
+    }
+    return NULL;
+}
+
+bool sync_table_room(const struct sync_table *t, const struct sync_owner *o, uint64_t before,
+                     uint64_t size, uint64_t all, uint64_t share)
+{
+    const uint64_t others = t->bytes - before, own = o != NULL ? o->bytes - before : 0;
+    return size <= share && own <= share - size && size <= all && others <= all - size;
+}
+
+uint64_t sync_share_of(uint64_t limit, unsigned percent)
+{
+    const uint64_t part = limit / 100 * percent + limit % 100 * percent / 100;
+    return percent == 0 ? limit : part > 0 ? part : 1;
+}
+
+static struct sync_owner *add_owner(struct sync_table *t, const char *source)
+{
+    const size_t len = strlen(source) + 1;
+    struct sync_owner *o = calloc(1, sizeof *o + len);
+    if (o == NULL)
+        return NULL;
+    memcpy(o->name, source, len);
+    list_init(&o->works);
+    list_init(&o->busy);
+    hash_add(&t->owners, &o->node, hash_bytes(t->owners.seed, source, len - 1));
+    return o;
+}
+
+static void leave_owner(struct sync_table *t, struct sync_entry *e)
+{
+    struct sync_owner *o = e->owner;
+    e->owner = NULL;
+    if (o == NULL)
+        return;
+    o->bytes -= e->placed.there ? e->placed.size : 0;
+    if (--o->names > 0)
+        return;
+    assert(list_empty(&o->works) && list_empty(&o->busy));
+    hash_sub(&t->owners, &o->node);
+    free(o);
+}
+
+int sync_table_set_source(struct sync_table *t, struct sync_entry *e, const char *source)
+{
+    struct sync_owner *o = sync_table_owner(t, source);
+    if (o != NULL && o == e->owner)
+        return 0;
+    if (o == NULL && (o = add_owner(t, source)) == NULL)
+        return HELIO_ENOMEM;
+    leave_owner(t, e);
+    e->owner = o;
+    e->source = o->name;
+    o->names++;
+    o->bytes += e->placed.there ? e->placed.size : 0;
+    return 0;
+}
+
 struct sync_entry *sync_table_add(struct sync_table *t, const char *name)
 {
     const size_t len = strlen(name) + 1;
@@ -79,22 +147,12 @@ struct sync_entry *sync_table_add(struct sync_table *t, const char *name)
     if (e == NULL)
         return NULL;
     memcpy(e->name, name, len);
-    if (sync_table_set_source(e, "") != 0) {
+    if (sync_table_set_source(t, e, "") != 0) {
         free(e);
         return NULL;
     }
     hash_add(&t->names, &e->by_name, hash_name(t, name));
     return e;
-}
-
-int sync_table_set_source(struct sync_entry *e, const char *source)
-{
-    char *copy = strdup(source);
-    if (copy == NULL)
-        return HELIO_ENOMEM;
-    free(e->source);
-    e->source = copy;
-    return 0;
 }
 
 void sync_table_set_version(struct sync_table *t, struct sync_entry *e, uint64_t version)
@@ -105,6 +163,7 @@ void sync_table_set_version(struct sync_table *t, struct sync_entry *e, uint64_t
     if (version != 0)
         hash_add(&t->versions, &e->by_version, hash_mix(t->versions.seed, version, 0));
     t->newest = version > t->newest ? version : t->newest;
+    e->owner->newest = version > e->owner->newest ? version : e->owner->newest;
 }
 
 void sync_table_set_placed(struct sync_table *t, struct sync_entry *e,
@@ -113,11 +172,13 @@ void sync_table_set_placed(struct sync_table *t, struct sync_entry *e,
     if (e->placed.there) {
         hash_sub(&t->shas, &e->by_sha);
         t->bytes -= e->placed.size;
+        e->owner->bytes -= e->placed.size;
     }
     e->placed = placed != NULL ? *placed : (struct sync_placed){0};
     if (e->placed.there) {
         hash_add(&t->shas, &e->by_sha, hash_sha(t, e->placed.sha));
         t->bytes += e->placed.size;
+        e->owner->bytes += e->placed.size;
     }
 }
 
@@ -145,7 +206,7 @@ static void free_entry(struct sync_table *t, struct sync_entry *e)
     sync_table_set_placed(t, e, NULL);
     sync_table_set_version(t, e, 0);
     hash_sub(&t->names, &e->by_name);
-    free(e->source);
+    leave_owner(t, e);
     free(e);
 }
 
@@ -230,9 +291,11 @@ static int load_record(struct sync_table *t, struct slice record)
     e->size = size;
     e->mtime = mtime;
     memcpy(e->sha, sha, FILES_SHA);
+    if (sync_table_set_source(t, e, source) != 0)
+        return HELIO_ENOMEM;
     sync_table_set_version(t, e, version);
     sync_table_set_placed(t, e, placed.there ? &placed : NULL);
-    return sync_table_set_source(e, source);
+    return 0;
 }
 
 /* The next record of a file. Its length with its head; 0: there is none that is sound. */
@@ -371,6 +434,7 @@ int sync_table_open(struct sync_table *t, int folder, const char *part, uint64_t
     int rc = hash_init(&t->names, seed);
     rc = rc == 0 ? hash_init(&t->versions, seed + 1) : rc;
     rc = rc == 0 ? hash_init(&t->shas, seed + 2) : rc;
+    rc = rc == 0 ? hash_init(&t->owners, seed + 3) : rc;
     rc = rc == 0 ? open_files(t, folder, part) : rc;
     rc = rc == 0 ? load_file(t) : rc;
     return rc == 0 ? trim_file(t) : rc;
@@ -400,6 +464,7 @@ void sync_table_close(struct sync_table *t)
     hash_fini(&t->names);
     hash_fini(&t->versions);
     hash_fini(&t->shas);
+    hash_fini(&t->owners);
     close_fd(&t->fd);
     close_fd(&t->lock);
     close_fd(&t->dir);
@@ -420,4 +485,13 @@ void sync_table_check(const struct sync_table *t)
         versions += e->version != 0;
     }
     assert(bytes == t->bytes && placed == t->shas.len && versions == t->versions.len);
+    uint64_t owned = 0, names = 0;
+    for (struct hash_node *n = hash_walk(&t->owners, NULL); n != NULL;
+         n = hash_walk(&t->owners, n)) {
+        const struct sync_owner *o = container_of(n, struct sync_owner, node);
+        assert(o->names > 0 && o->newest <= t->newest);
+        names += o->names;
+        owned += o->bytes;
+    }
+    assert(owned == t->bytes && names == t->names.len);
 }

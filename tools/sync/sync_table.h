@@ -22,6 +22,16 @@ struct sync_placed {
     uint8_t sha[FILES_SHA];
 };
 
+/* A node whose names the copy has; of the source's own table "" is the only one. */
+struct sync_owner {
+    struct hash_node node;
+    uint64_t names, bytes; /* of its entries; the bytes are what was placed */
+    uint64_t newest;       /* its highest version */
+    struct list works;     /* of sync_work: what the copy has to read of files (sync_work.h) */
+    struct list busy;      /* in sync_copy.busy: `works` has some */
+    char name[];
+};
+
 struct sync_entry {
     struct hash_node by_name, by_version, by_sha; /* by_sha: while placed.there */
     uint64_t version;                             /* 0: nothing was announced of it */
@@ -32,14 +42,16 @@ struct sync_entry {
     bool executable;
     uint8_t sha[FILES_SHA];
     struct sync_placed placed;
-    char *source;            /* the copy's: the node that it is from; else "" */
+    struct sync_owner *owner;
+    const char *source;      /* its name */
     struct sync_pending *to; /* the source's: what is under way (sync_source.h); NULL: nothing */
+    struct sync_work *work;  /* the copy's: what is known and read of files; NULL: nothing */
     uint64_t look;           /* the source's last look that found it */
     char name[];
 };
 
 struct sync_table {
-    struct hash names, versions, shas;
+    struct hash names, versions, shas, owners;
     uint64_t records;  /* in the file */
     uint64_t bytes;    /* placed, all together */
     uint64_t newest;   /* the highest version */
@@ -65,7 +77,15 @@ struct sync_entry *sync_table_next(const struct sync_table *t, const struct sync
 /* A new entry without a version. NULL: no memory. */
 struct sync_entry *sync_table_add(struct sync_table *t, const char *name);
 /* 0 or HELIO_ENOMEM. */
-int sync_table_set_source(struct sync_entry *e, const char *source);
+int sync_table_set_source(struct sync_table *t, struct sync_entry *e, const char *source);
+/* NULL: no entry is of that node. */
+struct sync_owner *sync_table_owner(const struct sync_table *t, const char *source);
+/* Can it (NULL: a new one) have so many bytes at the place of `before` ones of its own, where all
+ * have `all` and each has `share`? */
+bool sync_table_room(const struct sync_table *t, const struct sync_owner *o, uint64_t before,
+                     uint64_t size, uint64_t all, uint64_t share);
+/* So many percent of a limit, and at least 1; 0 percent: all of it. */
+uint64_t sync_share_of(uint64_t limit, unsigned percent);
 void sync_table_set_version(struct sync_table *t, struct sync_entry *e, uint64_t version);
 void sync_table_set_placed(struct sync_table *t, struct sync_entry *e,
                            const struct sync_placed *placed);
