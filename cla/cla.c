@@ -204,6 +204,11 @@ bool cla_at_remote(const struct cla *c, const uint8_t *host)
     return c->ops->at_remote != NULL && c->ops->at_remote(c, host);
 }
 
+bool cla_judge(struct cla *c)
+{
+    return c->ops->judge != NULL && c->ops->judge(c);
+}
+
 bool cla_charge(struct cla *c, tick took, tick fair, tick now)
 {
     if (c->ops->charge != NULL)

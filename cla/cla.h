@@ -140,7 +140,8 @@ struct cla_events {
     bool (*peer)(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
                  struct cla_events *events);
     /* May a peer without a configured link have this name? Asked for each of its sessions, before
-     * `peer`. If not: why, and what would be right. NULL: it may have any. */
+     * `peer`, and within ops->judge. If not: why, and what would be right. NULL: it may have any.
+     */
     bool (*named)(void *context, const struct eid *peer, const struct cla_proof *proof, char *why,
                   size_t why_cap);
     /* A line for the operator's log; level 0 error, 1 warning, 2 information. NULL: not needed. */
@@ -411,6 +412,11 @@ struct cla_ops {
     /* Is this the host of `remote`, as far as its address is known? host: as in cla_proof. NULL: no
      * host is. */
     bool (*at_remote)(const struct cla *c, const uint8_t *host);
+    /* Of a link that was created by cla_events.peer: the name is, or was, reserved, and evidence
+     * that counted may not count any more. Asks cla_events.named for each session, and cuts those
+     * that may not have the name. False: none is left, and the node closes the link. NULL: no
+     * session has evidence. */
+    bool (*judge)(struct cla *c);
 
     /* ---- bundles of the peer ---- */
     /* The node's answer to cla_events.received. The adapter signals a refusal, and the reason, to
@@ -497,6 +503,7 @@ int cla_renew(struct cla *c, bool *changed, char *why, size_t why_cap);
 int cla_cancel(struct cla *c, uint64_t key);
 bool cla_reaches(const struct cla *c, const struct eid *destination);
 bool cla_at_remote(const struct cla *c, const uint8_t *host);
+bool cla_judge(struct cla *c);
 bool cla_charge(struct cla *c, tick took, tick fair, tick now);
 void cla_submitted(struct cla *c, uint32_t token, bool ok);
 bool cla_delivered(struct cla *c, const struct cla_delivery *d);

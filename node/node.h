@@ -86,7 +86,6 @@ struct node_link {
     struct plan_router_walk back;
     bool over;               /* it came in, and is down: to be removed */
     bool unconfigured;       /* it came in over another link; also when that one is removed */
-    bool proven;             /* likewise, and its name is reserved (node_names.h) */
     struct link_meter meter; /* node_meter.h */
     struct link_watch watch;
 };
@@ -184,6 +183,7 @@ struct node {
     size_t changes_len;           /* 0: the list was never begun, or is empty */
     bool changing;
     bool awake;         /* the agent may have actions */
+    bool names_changed; /* node_names.h */
     bool links_route;   /* node_router_use */
     bool stopping;      /* no new work */
     bool failed;        /* it could not start: stopping, with the parts that there are */

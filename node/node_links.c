@@ -456,6 +456,8 @@ void node_link_remove(struct node_link *l)
     n->links[l->index] = NULL;
     l->cla = NULL;
     c->ops->close(c, on_link_closed, l);
+    if (!l->unconfigured)
+        node_names_changed(n);
     node_wake(n);
 }
 
@@ -485,6 +487,7 @@ int node_link_set(struct node_link *l, struct config_link *changed, char *why, s
     config_link_free(l->own);
     l->own = changed;
     l->config = changed;
+    node_names_changed(l->node);
     node_limits(l);
     node_wake(l->node);
     return 0;
@@ -522,7 +525,6 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     l->own = own;
     l->host = host;
     l->unconfigured = true;
-    l->proven = node_names_holder(n, peer) != NULL;
     l->cla = fresh;
     l->window = fresh->limits.window;
     n->open_links++;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each link and each route of the file is looked at, for each session of an unconfigured peer: a
- * node has few of them. Nothing can go wrong.
+ * All links and static routes are looked at for each session of an unconfigured peer: a node has
+ * few of them. Nothing can go wrong.
  */
 #include "node/node_names.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,43 +22,38 @@ int node_names_pattern(const struct eid *peer, struct eid_pattern *out)
     return eid_pattern_parse(text, out) < 0 ? HELIO_EINVAL : 0;
 }
 
-/* Does the i-th route of the file compete with that of a neighbour with these endpoints? */
-static bool is_routed(const struct config *c, size_t i, const struct eid_pattern *peer)
+/* The link of the i-th static route, if that reserves the name: it is as specific as the peer's own
+ * one, and is not that. *more: others behind it may. */
+static const struct node_link *route_holder(const struct node *n, size_t i, const struct eid *peer,
+                                            const struct eid_pattern *own, bool *more)
 {
-    const struct eid_patterns *p = &c->routes[i].patterns;
-    for (size_t k = 0; k < p->len; k++)
-        if (eid_pattern_rank(&p->at[k]) >= eid_pattern_rank(peer) &&
-            eid_pattern_meet(&p->at[k], peer))
-            return true;
-    return false;
+    struct eid_pattern p;
+    uint32_t link;
+    *more = agent_route_at(n->agent, i, &p, &link) &&
+            eid_pattern_rank(&p) >= eid_pattern_rank(own); /* the most specific are first */
+    if (!*more || !eid_pattern_meet(&p, own))
+        return NULL;
+    const struct node_link *l = n->links[link];
+    assert(l != NULL);
+    return l->unconfigured && eid_same_node(&l->config->peer, peer) ? NULL : l;
 }
 
 /* Goes through the links that the name is reserved for, links before routes: the one at *at or
  * behind it. NULL: there are no more. */
 static const struct node_link *next_holder(const struct node *n, const struct eid *peer, size_t *at)
 {
-    const struct config *c = n->file != NULL ? n->file : n->config;
-    struct eid_pattern all;
-    const bool routes = node_names_pattern(peer, &all) == 0;
+    struct eid_pattern own;
     for (; *at < n->links_len; ++*at) {
         const struct node_link *l = n->links[*at];
         if (l != NULL && !l->unconfigured && eid_same_node(&l->config->peer, peer))
             return l;
     }
-    for (; routes && *at < n->links_len + c->routes_len; ++*at) {
-        const size_t i = *at - n->links_len;
-        const struct node_link *l =
-            is_routed(c, i, &all) ? node_link_find(n, c->routes[i].via) : NULL;
+    for (bool more = node_names_pattern(peer, &own) == 0; more; ++*at) {
+        const struct node_link *l = route_holder(n, *at - n->links_len, peer, &own, &more);
         if (l != NULL)
             return l;
     }
     return NULL;
-}
-
-const struct node_link *node_names_holder(const struct node *n, const struct eid *peer)
-{
-    size_t at = 0;
-    return next_holder(n, peer, &at);
 }
 
 static void say_why(const struct node_link *l, const struct eid *peer, char *why, size_t why_cap)
@@ -69,7 +65,7 @@ static void say_why(const struct node_link *l, const struct eid *peer, char *why
              "%s link %.64s (%s). It may connect with a certificate that names it (tls), from the "
              "host of that link's remote, or over a link of its own here (adapter: tcpcl, "
              "peer: %s)",
-             its ? "that is the peer of" : "a route of the file leads there over", l->config->name,
+             its ? "that is the peer of" : "a route leads there over", l->config->name,
              l->config->adapter, name);
 }
 
@@ -89,11 +85,25 @@ bool node_names_allow(const struct node *n, const struct eid *peer, const struct
 
 void node_names_changed(struct node *n)
 {
+    n->names_changed = true;
+    node_wake(n);
+}
+
+void node_names_judge(struct node *n)
+{
+    if (!n->names_changed || n->stopping)
+        return;
+    n->names_changed = false;
     for (size_t i = 0; i < n->links_len; i++) {
         struct node_link *l = n->links[i];
-        if (l != NULL && l->unconfigured && !l->proven &&
-            node_names_holder(n, &l->config->peer) != NULL)
-            l->over = true;
+        size_t at = 0;
+        if (l == NULL || !l->unconfigured || l->over || l->cla == NULL ||
+            next_holder(n, &l->config->peer, &at) == NULL || cla_judge(l->cla))
+            continue;
+        l->over = true;
+        if (node_watch_line(l))
+            say(&n->say, LEVEL_WARNING,
+                "link %s ends: its name is reserved now, and no session of it has evidence",
+                l->config->name);
     }
-    node_wake(n);
 }

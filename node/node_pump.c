@@ -4,6 +4,7 @@
  * go wrong is reported to the agent as the outcome of the action; the agent decides what follows.
  */
 #include "node/node_hold.h"
+#include "node/node_names.h"
 #include "node/node_self.h"
 #include "node/node_shortage.h"
 #include "node/node_verify.h"
@@ -242,6 +243,7 @@ void node_pump(struct node *n)
 {
     tick verifying = 0;
     n->awake = false;
+    node_names_judge(n);
     node_links_tidy(n);
     (void)node_hold_try(n);
     node_hold_turn(n);

@@ -78,7 +78,7 @@ static struct tcpcl_conn *find_best(const struct tcpcl_link *l)
     struct tcpcl_conn *best = NULL;
     list_for_each (it, &l->conns) {
         struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
-        if (c->up && (best == NULL || tcpcl_claim_of(l, c) > tcpcl_claim_of(l, best)))
+        if (c->up && !c->cut && (best == NULL || tcpcl_claim_of(l, c) > tcpcl_claim_of(l, best)))
             best = c;
     }
     return best;
@@ -90,11 +90,11 @@ static struct tcpcl_conn *find_first(const struct tcpcl_link *l)
     struct tcpcl_conn *oldest = NULL;
     list_for_each (it, &l->conns) {
         struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
-        oldest = c->up ? c : oldest;
+        oldest = c->up && !c->cut ? c : oldest;
     }
     list_for_each (it, &l->conns) {
         struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
-        if (c->up && same_host(c, oldest))
+        if (c->up && !c->cut && same_host(c, oldest))
             return c;
     }
     return oldest;
@@ -273,6 +273,14 @@ static struct tcpcl_conn *find_weaker(const struct tcpcl_link *l, const struct t
     return least;
 }
 
+void tcpcl_claim_cut(struct tcpcl_conn *c)
+{
+    assert(c->link != NULL && !c->cut);
+    c->cut = true;
+    tcpcl_cut(c->session, time_of(c->link));
+    tcpcl_conn_touch(c);
+}
+
 /* If the number of sessions is at its limit, one with weaker evidence ends for the new one. It has
  * the time `ending` for its transfers, so up to `sessions` of them may exist in addition. Beyond
  * that, one ends at once. */
@@ -287,10 +295,7 @@ bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
     if (full ? out == NULL : ending == NULL)
         return false;
     if (all >= 2 * max) {
-        struct tcpcl_conn *const last = ending != NULL ? ending : out;
-        last->cut = true;
-        tcpcl_cut(last->session, time_of(l));
-        tcpcl_conn_touch(last);
+        tcpcl_claim_cut(ending != NULL ? ending : out);
     }
     if (full) {
         tcpcl_terminate(out->session, TCPCL_TERM_BUSY, time_of(l));

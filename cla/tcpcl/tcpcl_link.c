@@ -474,6 +474,7 @@ const struct cla_ops tcpcl_ops = {
     .status = tcpcl_status,
     .gauges = tcpcl_gauges,
     .at_remote = tcpcl_at_remote,
+    .judge = tcpcl_judge_link,
     .set_link = tcpcl_set_link,
     .contact = tcpcl_contact,
     .close = tcpcl_close_link,

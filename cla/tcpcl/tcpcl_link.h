@@ -227,14 +227,15 @@ void tcpcl_pace_go_on(struct tcpcl_endpoint *h);
 
 /* tcpcl_claim.c. find_host: sets c->host; false: its stream has no address. note: evidence for it
  * after its peer has identified itself. place: may it be one of the link's sessions, including
- * those that this end connects? up: it is established. contest: it states the name while another
- * host has a session: this is counted and logged, also for a refused one. left: it ends. tend: does
- * due work; returns the next time. sender: the session that transmits the link's bundles; NULL:
- * none. claimed: a session with a certificate exists, or is being established: no other one is
- * needed. */
+ * those that this end connects? cut: it ends with this round, and transmits nothing more. up: it is
+ * established. contest: it states the name while another host has a session: this is counted and
+ * logged, also for a refused one. left: it ends. tend: does due work; returns the next time.
+ * sender: the session that transmits the link's bundles; NULL: none. claimed: a session with a
+ * certificate exists, or is being established: no other one is needed. */
 bool tcpcl_find_host(struct tcpcl_conn *c);
 void tcpcl_claim_note(const struct tcpcl_link *l, struct tcpcl_conn *c);
 bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh);
+void tcpcl_claim_cut(struct tcpcl_conn *c);
 void tcpcl_claim_up(struct tcpcl_conn *c);
 void tcpcl_claim_contest(struct tcpcl_link *l, const struct tcpcl_conn *c);
 void tcpcl_claim_left(struct tcpcl_link *l, const struct tcpcl_conn *c);
@@ -246,6 +247,7 @@ bool tcpcl_claimed(const struct tcpcl_link *l);
 
 /* tcpcl_peer.c: the peer has identified itself: the session is admitted, or ended. */
 void tcpcl_admit_peer(struct tcpcl_conn *c);
+bool tcpcl_judge_link(struct cla *cla); /* cla_ops.judge */
 
 /* tcpcl_link.c. say: each format at most once in 10 s, because what a peer can bring about must not
  * fill the log. */

@@ -170,12 +170,12 @@ static void say_reserved(struct tcpcl_conn *c, const char *why)
 }
 
 /* May it have this name, which no configured link of this local address has? */
-static bool may_name(struct tcpcl_conn *c, const struct eid *who)
+static bool may_name(struct tcpcl_conn *c, const struct tcpcl_link *rules, const struct eid *who)
 {
     const struct cla_events *e = &tcpcl_first_link(c->endpoint)->env.events;
     char why[NAME_WHY_MAX] = "";
-    assert(!c->active && c->link == NULL && !eid_is_none(who));
-    struct cla_proof proof = {.certificate = tcpcl_tls_names(c, who)};
+    assert(!c->active && !eid_is_none(who));
+    struct cla_proof proof = {.certificate = rules != NULL && tcpcl_tls_names(c, rules, who)};
     proof.host = tcpcl_find_host(c) ? c->host : NULL;
     if (e->named == NULL || e->named(e->context, who, &proof, why, sizeof why))
         return true;
@@ -221,6 +221,26 @@ static struct tcpcl_link *rules_for(const struct tcpcl_endpoint *h, struct tcpcl
     return l;
 }
 
+/* Those that may not have the name end at once: even what has begun to leave would go to another
+ * node. */
+bool tcpcl_judge_link(struct cla *cla)
+{
+    struct tcpcl_link *l = container_of(cla, struct tcpcl_link, cla);
+    const struct tcpcl_link *rules = rules_for(l->endpoint, l);
+    bool left = false;
+    assert(l->unconfigured);
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (c->cut)
+            continue;
+        if (may_name(c, rules, &l->env.peer))
+            left = true;
+        else
+            tcpcl_claim_cut(c);
+    }
+    return left;
+}
+
 static void admit_unidentified(struct tcpcl_conn *c)
 {
     struct eid who;
@@ -234,7 +254,8 @@ static void admit_unidentified(struct tcpcl_conn *c)
             refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
             return;
         }
-        if ((l == NULL ? accepts_peers(c->endpoint) : l->unconfigured) && !may_name(c, &who)) {
+        if ((l == NULL ? accepts_peers(c->endpoint) : l->unconfigured) &&
+            !may_name(c, rules, &who)) {
             refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
             return;
         }

@@ -333,10 +333,16 @@ bool tcpcl_tls_verified(const struct tcpcl_conn *c)
     return c->secure && c->trusted_by != TCPCL_BY_NONE && tls_peer(c->stream, &p) && p.verified;
 }
 
-bool tcpcl_tls_names(const struct tcpcl_conn *c, const struct eid *who)
+/* The rules may have changed since it was admitted. */
+bool tcpcl_tls_names(const struct tcpcl_conn *c, const struct tcpcl_link *rules,
+                     const struct eid *who)
 {
     struct tls_peer p;
-    return tcpcl_tls_verified(c) && tls_peer(c->stream, &p) && match_node(&p, who) == TLS_SUCCESS;
+    const struct tcpcl_config *k = rules->config;
+    if (k->tls_peer == TCPCL_BY_NONE || tcpcl_tls_mode(k) == TCPCL_TLS_OFF)
+        return false;
+    return tcpcl_tls_verified(c) && judge_peer(c, k, who) == TCPCL_TRUST_GIVEN &&
+           tls_peer(c->stream, &p) && match_node(&p, who) == TLS_SUCCESS;
 }
 
 /* ---- status ---- */

@@ -75,7 +75,8 @@ bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const stru
 
 /* Of one that is trusted: by a verified certificate? names: and by one that names this node? */
 bool tcpcl_tls_verified(const struct tcpcl_conn *c);
-bool tcpcl_tls_names(const struct tcpcl_conn *c, const struct eid *who);
+bool tcpcl_tls_names(const struct tcpcl_conn *c, const struct tcpcl_link *rules,
+                     const struct eid *who);
 
 struct json_t *tcpcl_tls_show(const struct tcpcl_conn *c); /* of its session; null: plain */
 void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l);

@@ -16,6 +16,7 @@
 #include "node/control/control_list.h"
 #include "node/control/control_words.h"
 #include "node/node_log.h"
+#include "node/node_names.h"
 #include "node/node_state.h"
 #include "node/node_values.h"
 
@@ -211,6 +212,7 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
     else
         control_refuse(out, remove,
                        remove ? "there is no such route over this link" : helio_strerror(err));
+    node_names_changed(n);
     agent_expire(n->agent, node_now(n));
     node_wake(n);
 }

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node that reads its file again while it runs. usage: reload_test.py BIN OUT [TEST...]"""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -13,6 +16,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 import aap2  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
+from node_case import wait_for  # noqa: E402
 
 PROGRAMS = OUT = ""
 
@@ -69,6 +73,63 @@ class ReloadTest(unittest.TestCase):
         code, applied, refused = self.reload()
         self.assertEqual(sorted(applied), ["link to-2: rate, sessions, rto", "route to ipn:8.* via to-2: removed"])
         self.assertEqual(self.reload(), (0, [], []))
+
+    def claims(self, name, source):
+        """An unconfigured peer at this host, in session under this name; closed when the test ends."""
+        s = socket.create_connection(("127.0.0.1", self.ports[5]), timeout=30, source_address=(source, 0))
+        self.addCleanup(s.close)
+        s.sendall(b"dtn!\x04\0" + struct.pack(">BHQQH", 7, 0, 1 << 20, 1 << 20, len(name)) + name.encode() + bytes(4))
+        seen = b""
+        while len(seen) < 6 + 25 + len("ipn:1.0"):
+            piece = s.recv(4096)
+            self.assertNotEqual(piece, b"")
+            seen += piece
+        wait_for(lambda: f"in/{name}" in self.names(), 20)
+        return s
+
+    def names(self):
+        return [link["name"] for link in self.shown("links")]
+
+    def ended(self, s, name):
+        """Its session, and the link."""
+        wait_for(lambda: f"in/{name}" not in self.names(), 20)
+        s.settimeout(20)
+        with contextlib.suppress(ConnectionError):
+            while s.recv(4096):
+                pass
+
+    def refused(self, name, source):
+        before = next(link for link in self.shown("links") if link["name"] == "in")["names_refused"]
+        with socket.create_connection(("127.0.0.1", self.ports[5]), timeout=30, source_address=(source, 0)) as s:
+            s.sendall(b"dtn!\x04\0" + struct.pack(">BHQQH", 7, 0, 1 << 20, 1 << 20, len(name)) + name.encode() + bytes(4))
+            wait_for(lambda: next(link for link in self.shown("links") if link["name"] == "in")["names_refused"] > before, 20)
+        self.assertNotIn(f"in/{name}", self.names())
+
+    def test_reserved_names(self):
+        """Unconfigured peers lose names that the operator's changes give to others, or for which their evidence ends."""
+        incoming = {"name": "in", "adapter": "tcpcl", "peer": "ipn:66.0", "local": f"127.0.0.1:{self.ports[5]}", "tls": "off", "peers": 8}
+        self.lab.start_node(1, self.write([self.link(2), self.link(3), incoming]))
+        word, three, nine = self.claims("ipn:7.0", "127.0.0.9"), self.claims("ipn:3.0", "127.0.0.1"), self.claims("ipn:9.0", "127.0.0.9")
+        self.assertEqual(self.ctl("route", "add", "ipn:7.*", "to-3").returncode, 0)
+        self.ended(word, "ipn:7.0")
+        self.refused("ipn:7.0", "127.0.0.9")
+        self.claims("ipn:7.0", "127.0.0.1").close()  # the host of to-3's remote
+        self.assertEqual(self.ctl("route", "remove", "ipn:7.*", "to-3").returncode, 0)
+        wait_for(lambda: "in/ipn:7.0" not in self.names(), 20)
+        self.claims("ipn:7.0", "127.0.0.9")
+        self.write([self.link(2), self.link(3), incoming], "routes: [{to: 'ipn:7.*', via: to-2}]\n")
+        self.assertEqual(self.reload()[0], 0)
+        wait_for(lambda: "in/ipn:7.0" not in self.names(), 20)
+        # to-3 has another remote: the host of the former one keeps the name only while nobody else has it
+        self.write([self.link(2), incoming])
+        self.assertEqual(self.reload()[0], 0)
+        self.assertIn("in/ipn:3.0", self.names())
+        self.write([self.link(2), {**self.link(3), "remote": f"127.0.0.77:{self.ports[3]}"}, incoming])
+        self.assertEqual(self.reload()[0], 0)
+        self.ended(three, "ipn:3.0")
+        self.refused("ipn:3.0", "127.0.0.1")
+        self.assertIn("in/ipn:9.0", self.names())
+        nine.close()
 
     def test_what_waits_is_kept(self):
         """Bundles for a link that goes wait for the next way there."""

@@ -487,6 +487,61 @@ START_TEST(a_reserved_name)
 }
 END_TEST
 
+static enum { FOR_ALL, FOR_ONE, FOR_NONE } name_is;
+
+static bool named_in_time(void *context, const struct eid *peer, const struct cla_proof *proof,
+                          char *why, size_t why_cap)
+{
+    if (name_is == FOR_NONE)
+        snprintf(why, why_cap, "it is of nobody here");
+    return name_is == FOR_ALL ||
+           (name_is == FOR_ONE && named_by_host(context, peer, proof, why, why_cap));
+}
+
+static bool judged(struct pair *p)
+{
+    const bool left = cla_judge(p->unconfigured.cla);
+    pair_pass(p, 10 * TICK_MS);
+    return left;
+}
+
+/* Two hosts have a name that nobody else has. Then it is reserved for the second one, whose session
+ * stays; in the end for another node. */
+START_TEST(a_name_that_is_reserved_later)
+{
+    struct pair *p = pair_new();
+    struct caller first, one;
+    p->b.peer = eid_ipn(0, 9, 0);
+    p->b.let_in = true;
+    p->b.named = named_in_time;
+    name_is = FOR_ALL;
+    open_listening(p, NULL);
+    call(p, &first, OWNER_TWO);
+    call(p, &one, OWNER_ONE);
+    ck_assert(p->b.unconfigured != NULL && p->unconfigured.up);
+    ck_assert(judged(p) && !first.ended && !one.ended);
+    ck_assert_int_eq(side_send(&p->unconfigured, 1, 100), CLA_REASON_NONE);
+    pair_pass(p, 10 * TICK_MS);
+    ck_assert(first.segments >= 100 && one.segments < 100);
+    name_is = FOR_ONE;
+    ck_assert(judged(p));
+    ck_assert(first.ended && !one.ended);
+    ck_assert_ptr_nonnull(strstr(p->b.told, "10.0.1.2:5000 says that it is \"ipn:1.0\" and is "
+                                            "refused (1 so far): it is of another link"));
+    ck_assert_uint_eq(p->unconfigured.reasons[CLA_REASON_NO_ANSWER], 1);
+    pair_pass(p, 6 * TICK_S);
+    const size_t had = first.segments;
+    ck_assert_int_eq(side_send(&p->unconfigured, 2, 100), CLA_REASON_NONE);
+    pair_pass(p, 10 * TICK_MS);
+    ck_assert(one.segments >= 100 && first.segments == had);
+    name_is = FOR_NONE;
+    ck_assert(!judged(p));
+    ck_assert(one.ended && !p->unconfigured.up);
+    ck_assert_uint_eq(shown(&p->b, "names_refused"), 2);
+    finish(p, &first, &one);
+}
+END_TEST
+
 START_TEST(listening_without_tls)
 {
     static const struct {
@@ -533,5 +588,6 @@ SUITE(cla_tcpcl_claim, t)
     tcase_add_test(t, a_host_that_stays_away);
     tcase_add_test(t, why_a_peer_is_refused);
     tcase_add_test(t, a_reserved_name);
+    tcase_add_test(t, a_name_that_is_reserved_later);
     tcase_add_test(t, listening_without_tls);
 }

@@ -6,6 +6,7 @@
  */
 #include "tests/unit/tools_links.h"
 
+#include "node/node_names.h"
 #include "node/node_state.h"
 #include "node/node_watch.h"
 #include "tests/unit/suite.h"
@@ -193,7 +194,8 @@ static struct memory *come_in(struct bench *b, struct memory *host, const char *
     struct memory *m = calloc(1, sizeof *m);
     struct eid peer;
     ck_assert_int_eq(eid_parse(name, &peer), 0);
-    *m = (struct memory){.cla = {.ops = &memory_ops, .limits = {4, 0, 0}}};
+    *m = (struct memory){.cla = {.ops = &memory_ops, .limits = {4, 0, 0}}, .peer = peer};
+    memset(m->from, 1, sizeof m->from);
     bool in =
         host->env.events.peer(host->env.events.context, &host->cla, &m->cla, &peer, &m->env.events);
     turn(b);
@@ -307,7 +309,8 @@ START_TEST(names_of_configured_peers)
     ck_assert(may_have(host, "ipn:2.0", "192.0.2.8:4444", true, NULL));
     static const char *const routed[] = {"ipn:5.0", "dtn://five/", "ipn:6.0"};
     for (size_t i = 0; i < 3; i++) {
-        ck_assert(!may_have(host, routed[i], "192.0.2.8:1", false, "a route of the file leads"));
+        ck_assert(
+            !may_have(host, routed[i], "192.0.2.8:1", false, "a route leads there over link a"));
         ck_assert(may_have(host, routed[i], "192.0.2.7:1", false, NULL));
         ck_assert(may_have(host, routed[i], NULL, true, NULL));
     }
@@ -326,8 +329,9 @@ START_TEST(names_of_links_that_are_added)
     char why[256] = "";
     struct memory *seven = come_in(b, host, "ipn:7.0"), *two = come_in(b, host, "ipn:2.0");
     ck_assert(seven != NULL && two != NULL);
+    two->certificate = true; /* or the adapter had not brought it */
     tell_link(b, seven, true);
-    tell_link(b, two, true); /* with evidence, or the adapter had not brought it */
+    tell_link(b, two, true);
     ck_assert(may_have(host, "ipn:7.0", NULL, false, NULL));
     ck_assert_int_eq(add(b, "c", "{name: c, adapter: memory, peer: ipn:7.0}", why, sizeof why), 0);
     turn(b);
@@ -338,6 +342,92 @@ START_TEST(names_of_links_that_are_added)
     node_link_remove(node_link_find(&b->n, "c"));
     turn(b);
     ck_assert(may_have(host, "ipn:7.0", NULL, false, NULL));
+    stop(b);
+}
+END_TEST
+
+static void change_route(struct bench *b, const char *to, const char *via, bool add)
+{
+    struct eid_pattern p;
+    const uint32_t link = node_link_find(&b->n, via)->index;
+    ck_assert_int_eq(eid_pattern_parse(to, &p), 0);
+    ck_assert_int_eq(
+        add ? agent_route_add(b->n.agent, &p, link) : agent_route_remove(b->n.agent, &p, link), 0);
+    node_names_changed(&b->n);
+    turn(b);
+}
+
+static bool is_in(const struct bench *b, const char *name)
+{
+    return node_link_find(&b->n, name) != NULL;
+}
+
+/* An operator's routes reserve names like those of the file, until they are removed; the peer's own
+ * route does not, nor a general one. */
+START_TEST(names_of_routes_that_are_added)
+{
+    struct bench *b = start(TWO);
+    struct memory *a = link_of(b, "a"), *host = link_of(b, "b");
+    host_key("192.0.2.7:1113", a->remote);
+    struct memory *seven = come_in(b, host, "ipn:7.0"), *eight = come_in(b, host, "ipn:8.0");
+    ck_assert(seven != NULL && eight != NULL);
+    tell_link(b, seven, true);
+    tell_link(b, eight, true);
+    change_route(b, "ipn:*.*", "a", true);
+    change_route(b, "ipn:[5-9].*", "a", true);
+    ck_assert(is_in(b, "b/ipn:7.0") && is_in(b, "b/ipn:8.0"));
+    ck_assert(may_have(host, "ipn:7.0", "192.0.2.8:1", false, NULL));
+    change_route(b, "ipn:7.*", "a", true);
+    ck_assert(!is_in(b, "b/ipn:7.0") && is_in(b, "b/ipn:8.0"));
+    ck_assert_int_eq(submit(b, "ipn:7.1", 10), REFUSE_NONE);
+    tell_link(b, a, true);
+    ck_assert_uint_eq(a->len, 1);
+    ck_assert(!may_have(host, "ipn:7.0", "192.0.2.8:1", false, "a route leads there over link a"));
+    ck_assert(may_have(host, "ipn:7.0", "192.0.2.7:1", false, NULL));
+    ck_assert(may_have(host, "ipn:7.0", NULL, true, NULL));
+    change_route(b, "ipn:7.*", "a", false);
+    ck_assert(may_have(host, "ipn:7.0", "192.0.2.8:1", false, NULL));
+    /* a route over another unconfigured peer's link is an operator's, too */
+    change_route(b, "ipn:9.*", "b/ipn:8.0", true);
+    ck_assert(is_in(b, "b/ipn:8.0"));
+    ck_assert(!may_have(host, "ipn:9.0", "192.0.2.7:1", false, "over link b/ipn:8.0"));
+    stop(b);
+}
+END_TEST
+
+/* What spoke for a name is asked again when links or their keys are others. */
+START_TEST(evidence_that_ends)
+{
+    struct bench *b = start(TWO);
+    struct memory *a = link_of(b, "a"), *host = link_of(b, "b");
+    char why[256] = "";
+    host_key("192.0.2.7:1113", a->remote);
+    struct memory *two = come_in(b, host, "ipn:2.0");
+    host_key("192.0.2.7:4444", two->from);
+    tell_link(b, two, true);
+    change_route(b, "ipn:7.*", "a", true); /* something changes, but not for it */
+    ck_assert(is_in(b, "b/ipn:2.0"));
+    node_link_remove(node_link_find(&b->n, "a"));
+    turn(b);
+    ck_assert(is_in(b, "b/ipn:2.0")); /* nobody else has the name now */
+    ck_assert_int_eq(add(b, "a", "{name: a, adapter: memory, peer: ipn:2.0}", why, sizeof why), 0);
+    turn(b);
+    ck_assert(!is_in(b, "b/ipn:2.0")); /* it has another remote */
+    /* likewise when the link stays, and has another remote */
+    a = link_of(b, "a");
+    host_key("192.0.2.7:1113", a->remote);
+    two = come_in(b, host, "ipn:2.0");
+    host_key("192.0.2.7:4444", two->from);
+    tell_link(b, two, true);
+    host_key("192.0.2.9:1113", a->remote);
+    struct conf_errors errors;
+    struct node_link *l = node_link_find(&b->n, "a");
+    conf_errors_init(&errors, "a");
+    struct config_link *good =
+        config_link_change(l->config, "{window: 4}", 11, &b->config.node, &errors);
+    ck_assert_int_eq(node_link_set(l, good, why, sizeof why), 0);
+    turn(b);
+    ck_assert(!is_in(b, "b/ipn:2.0"));
     stop(b);
 }
 END_TEST
@@ -419,6 +509,8 @@ SUITE(tools_links, t)
     tcase_add_test(t, neighbours_come_in);
     tcase_add_test(t, names_of_configured_peers);
     tcase_add_test(t, names_of_links_that_are_added);
+    tcase_add_test(t, names_of_routes_that_are_added);
+    tcase_add_test(t, evidence_that_ends);
     tcase_add_test(t, an_adapter_knows_what_it_reaches);
     tcase_add_test(t, come_change_and_go);
 }

@@ -34,6 +34,9 @@ struct memory {
     bool paused;
     struct cla_gauges gauges;         /* as the test has them */
     uint8_t remote[ADDRESS_KEY_HOST]; /* the host of its remote */
+    uint8_t from[ADDRESS_KEY_HOST];   /* of an unconfigured peer: its host */
+    bool certificate;                 /* likewise: it has one */
+    struct eid peer;                  /* likewise */
     unsigned accepted;
     enum cla_verdict verdict; /* the last one; CLA_VERDICT_COUNT: none yet */
     void (*closed)(void *context);
@@ -88,6 +91,14 @@ static bool memory_reaches(const struct cla *c, const struct eid *destination)
 static bool memory_at_remote(const struct cla *c, const uint8_t *host)
 {
     return memcmp(memory_of(c)->remote, host, ADDRESS_KEY_HOST) == 0;
+}
+
+static bool memory_judge(struct cla *c)
+{
+    struct memory *m = memory_of(c);
+    char why[512];
+    const struct cla_proof proof = {.certificate = m->certificate, .host = m->from};
+    return m->env.events.named(m->env.events.context, &m->peer, &proof, why, sizeof why);
 }
 
 static int memory_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
@@ -155,6 +166,7 @@ static const struct cla_ops memory_ops = {
     .send = memory_send,
     .reaches = memory_reaches,
     .at_remote = memory_at_remote,
+    .judge = memory_judge,
     .live = (const char *const[]){"window", NULL},
     .set = memory_set,
     .confirm = memory_confirm,
