@@ -10,7 +10,7 @@ enum { RECEIVE_BYTES = 64 << 10 }; /* of a link; a longer message gets room as i
 static void set_defaults(struct csts_config *c)
 {
     c->tml.message_max = c->tml.message_max == 0 ? 1 << 20 : c->tml.message_max;
-    c->links_max = c->links_max == 0 ? 64 : c->links_max;
+    c->links_max = c->links_max == 0 ? 1024 : c->links_max;
     c->backlog_max = c->backlog_max == 0 ? 1 << 20 : c->backlog_max;
     c->return_timeout_s = c->return_timeout_s == 0 ? 60 : c->return_timeout_s;
 }

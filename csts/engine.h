@@ -50,7 +50,7 @@ struct csts_config {
     void *hash_context;
     uint64_t seed;             /* of the random numbers in credentials */
     uint64_t unix_ns;          /* Unix time at tick 0 */
-    uint32_t links_max;        /* [64] */
+    uint32_t links_max;        /* [1024] */
     uint32_t backlog_max;      /* octets that wait for a slow user [1 MiB]: reports are left out,
                                   invocations are not read; NOTIFYs end the association at four
                                   times as much */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "cla/framed/isp1_unbound.h"
 #include "cla/framed/sle_digest.h"
 #include "os/address.h"
 
@@ -93,6 +94,7 @@ static void free_conn(struct isp1_conn *c)
 {
     assert(!c->pumping && c->link != NULL);
     alarm_fini(&c->alarm);
+    isp1_unbound_sub(c);
     forget_large(c);
     c->host->lent -= isp1_conn_lends(c) ? 1 : 0; /* closing the stream takes it back */
     if (c->stream != NULL)
@@ -452,6 +454,7 @@ tick isp1_conn_now(const struct isp1_conn *c)
 
 void isp1_conn_free(struct isp1_conn *c)
 {
+    isp1_unbound_sub(c);
     if (c->pumping)
         c->freed = true;
     else

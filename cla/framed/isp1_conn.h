@@ -28,12 +28,14 @@
 #ifndef CLA_ISP1_CONN_H
 #define CLA_ISP1_CONN_H
 
+#include "base/crowd.h"
 #include "os/tls.h"
 #include "os/world.h"
 #include "sle/isp1.h"
 
 struct isp1_conn;
 struct isp1_lending;
+struct isp1_unbound;
 
 /* What the peer's certificate must name; but for NONE it must be valid and lead to a CA. */
 enum sle_tls_peer { SLE_TLS_CA, SLE_TLS_HOST, SLE_TLS_ADDRESS, SLE_TLS_NONE };
@@ -95,6 +97,9 @@ struct isp1_conn {
     bool freed;                   /* from within a notice */
     bool over;                    /* the stream has ended: error */
     int error;
+    /* its place before the BIND (isp1_unbound.h); NULL: none */
+    struct isp1_unbound *unbound;
+    struct crowd_member waiting;
     /* TLS */
     const struct sle_secure *secure; /* NULL: none */
     bool secured;                    /* its handshake is over */

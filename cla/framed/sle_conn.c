@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "cla/framed/isp1_unbound.h"
 #include "os/address.h"
 
 struct sle_conn {
@@ -27,6 +28,8 @@ static bool tell_notices(struct isp1_conn *isp)
     bool any = false;
     while (isp1_conn_tells(isp) && sle_link_poll(c->link, &n, isp->now)) {
         any = true;
+        if (n.kind == SLE_BOUND)
+            isp1_unbound_sub(isp);
         if (n.kind == SLE_OVER)
             isp1_conn_settle(isp);
         c->user->notice(c->context, c, &n);
@@ -117,6 +120,11 @@ int sle_conn_open(struct sle_host *h, struct sle_conn **out, struct sle_instance
         stream_close(s);
     *out = l == NULL ? NULL : sle_conn_new(h, s, l, user, context);
     return *out == NULL ? HELIO_ENOMEM : 0;
+}
+
+struct isp1_conn *sle_conn_isp1(struct sle_conn *c)
+{
+    return &c->isp;
 }
 
 void sle_conn_pump(struct sle_conn *c)

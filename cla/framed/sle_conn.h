@@ -58,6 +58,8 @@ int sle_conn_secure(struct sle_conn *c, const struct sle_secure *secure, bool se
 const char *sle_conn_why(const struct sle_conn *c);
 
 struct sle_link *sle_conn_link(const struct sle_conn *c);
+/* For isp1_unbound_add; it leaves its place there with SLE_BOUND. */
+struct isp1_conn *sle_conn_isp1(struct sle_conn *c);
 /* Has the stream no room now, or is a thread writing? */
 bool sle_conn_full(const struct sle_conn *c);
 /* Is a thread writing? Then `room` is called soon, unless the stream is full. */

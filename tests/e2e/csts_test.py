@@ -207,13 +207,29 @@ class CstsTest(unittest.TestCase):
         self.assertEqual(values[1, ".1.3"], "unavailable")
 
     def test_crowd(self):
-        """70 connections without a BIND do not keep a monitor out."""
+        """Connections of one address without a BIND take each other's places, not those of another address, though it came first. Each is no line
+        of the log."""
         self.table()
         self.provider()
-        crowd = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(70)]
+        other = socket.create_connection(("127.0.0.1", self.port))
+        crowd = [socket.create_connection(("127.0.0.1", self.port), source_address=("127.0.0.9", 0)) for _ in range(600)]
         self.assertEqual(len(self.monitor("--cycle", "100ms", "-n", "3")), 3)
-        for s in crowd:
+
+        def ended(s):
+            s.setblocking(False)
+            try:
+                return s.recv(1) == b""
+            except BlockingIOError:
+                return False
+            except ConnectionError:
+                return True
+
+        self.assertFalse(ended(other))
+        self.assertGreaterEqual(sum(ended(s) for s in crowd), 600 + 2 - 512)
+        for s in [other, *crowd]:
             s.close()
+        self.until(lambda: "more lines about connections" in self.said(), "no line has the number of those that were left out")
+        self.assertLess(self.said().count("127.0.0.9"), 200)
 
     # ---- Forward Frame ----
 

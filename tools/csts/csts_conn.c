@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "cla/framed/isp1_unbound.h"
 #include "os/address.h"
 
 struct csts_conn {
@@ -25,6 +26,8 @@ static bool tell_notices(struct isp1_conn *isp)
     bool any = false;
     while (isp1_conn_tells(isp) && csts_link_poll(c->link, &n, isp->now)) {
         any = true;
+        if (n.kind == CSTS_TOLD_BOUND)
+            isp1_unbound_sub(isp);
         if (n.kind == CSTS_TOLD_OVER)
             isp1_conn_settle(isp);
         c->user->notice(c->context, c, &n);
@@ -77,6 +80,11 @@ void csts_host_wake(struct csts_host *h, struct csts_link *l)
     (void)h;
     if (l != NULL && csts_link_isp1(l)->host != NULL)
         isp1_conn_wake(csts_link_isp1(l)->host);
+}
+
+struct isp1_conn *csts_conn_isp1(struct csts_conn *c)
+{
+    return &c->isp;
 }
 
 void csts_conn_wake(struct csts_conn *c)

@@ -35,6 +35,8 @@ int csts_conn_open(struct csts_host *h, struct csts_conn **out, const struct add
                    const struct csts_user_config *config, const struct csts_conn_user *user,
                    void *context);
 struct csts_link *csts_conn_link(const struct csts_conn *c);
+/* For isp1_unbound_add; it leaves its place there when it is bound. */
+struct isp1_conn *csts_conn_isp1(struct csts_conn *c);
 /* In `gone`: what went wrong with TLS, for the operator; "" when nothing did. */
 const char *csts_conn_why(const struct csts_conn *c);
 /* Soon, from the loop: what was called on the link is sent. */

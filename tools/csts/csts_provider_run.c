@@ -15,8 +15,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cla/framed/isp1_unbound.h"
 #include "cla/framed/sle_digest.h"
 #include "os/input_file.h"
+#include "os/say_few.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/csts/csts_conn.h"
@@ -25,10 +27,17 @@
 #include "tools/csts/csts_uplink.h"
 #include "tools/csts/helio_csts.h"
 
+#define UNTOLD_AFTER TICK_S /* lines that were left out are logged so much later */
+
+/* Lines of the log that users, and others who connect, can cause as often as they like. */
+enum line { LINES_REFUSED, LINES_USERS, LINES_COUNT };
+
 struct station {
     const struct provider_options *options;
     struct world *world;
     struct say log;
+    struct say_few lines[LINES_COUNT];
+    struct alarm untold; /* lines were left out: their number is logged then */
     struct csts *csts;
     struct csts_service *service, *forward; /* forward NULL: there is none */
     struct csts_uplink uplink;
@@ -37,6 +46,7 @@ struct station {
     struct stream_listener *listener;
     struct uv_signals *signals;
     struct list conns; /* struct visitor */
+    struct isp1_unbound unbound;
     struct alarm alarm;
     struct figures figures;
     int *indices;            /* of each row: its parameter, or its event */
@@ -50,7 +60,33 @@ struct visitor {
     struct list node;
     struct station *station;
     struct csts_conn *conn;
+    char from[ADDRESS_TEXT_MAX];
 };
+
+/* ---- the log ---- */
+
+static const struct say_few line_kinds[LINES_COUNT] = {
+    [LINES_REFUSED] = {"connections that were refused or broken off", 20, TICK_S, 0, 0},
+    [LINES_USERS] = {"users", 100, TICK_S / 2, 0, 0}};
+
+static void __attribute__((format(printf, 4, 5)))
+say_line_of(struct station *t, enum line kind, enum say_level level, const char *format, ...)
+{
+    const tick now = world_now(t->world);
+    va_list args;
+    va_start(args, format);
+    const bool said = say_few(&t->log, &t->lines[kind], now, level, format, args);
+    va_end(args);
+    if (!said && alarm_due(&t->untold) == TICK_NEVER)
+        alarm_set(&t->untold, now + UNTOLD_AFTER);
+}
+
+static void tell_untold(void *context)
+{
+    struct station *t = context;
+    for (int k = 0; k < LINES_COUNT; k++)
+        say_untold(&t->log, &t->lines[k]);
+}
 
 /* ---- values ---- */
 
@@ -202,34 +238,51 @@ static void on_time(void *context)
 
 /* ---- connections ---- */
 
+/* Why the association ended, in one line. */
+static void tell_over(struct visitor *v, const struct csts_link *l, const struct csts_notice *n)
+{
+    char words[128];
+    const char *who = *csts_link_peer(l) != '\0' ? csts_link_peer(l) : "unknown";
+    const bool normal = n->end == SLE_END_UNBOUND;
+    const bool nobody = n->end == SLE_END_CLOSED && *csts_link_peer(l) == '\0'; /* only looked */
+    say_line_of(v->station, normal ? LINES_USERS : LINES_REFUSED,
+                normal || nobody ? LEVEL_INFO : LEVEL_WARNING, "%s: %s: %s", v->from, who,
+                csts_end_words(n, words, sizeof words));
+}
+
 static void on_notice(void *context, struct csts_conn *c, const struct csts_notice *n)
 {
     struct visitor *v = context;
-    char words[128];
-    const char *peer = csts_link_peer(csts_conn_link(c));
+    const struct csts_link *l = csts_conn_link(c);
+    const char *peer = csts_link_peer(l);
     const bool reports = csts_oid_is(&n->pdu.procedure.type, CSTS_NOTIFICATION);
     const bool frames = csts_oid_is(&n->pdu.procedure.type, CSTS_BUFFERED_DATA_PROCESSING);
     const char *what = frames ? "frames" : reports ? "notifications" : "reports";
     switch (n->kind) {
     case CSTS_TOLD_BOUND:
-        say(&v->station->log, LEVEL_INFO, "%s has bound", peer);
+        say_line_of(v->station, LINES_USERS, LEVEL_INFO, "%s has bound, from %s", peer, v->from);
         break;
     case CSTS_TOLD_STARTED:
-        say(&v->station->log, LEVEL_INFO, "%s has started %s", peer, what);
+        say_line_of(v->station, LINES_USERS, LEVEL_INFO, "%s has started %s", peer, what);
         break;
     case CSTS_TOLD_STOPPED:
-        say(&v->station->log, LEVEL_INFO, "%s has stopped %s", peer, what);
+        say_line_of(v->station, LINES_USERS, LEVEL_INFO, "%s has stopped %s", peer, what);
         break;
     case CSTS_TOLD_UNITS:
         csts_uplink_wake(&v->station->uplink);
         break;
     case CSTS_TOLD_OVER:
-        say(&v->station->log, n->end == SLE_END_UNBOUND ? LEVEL_INFO : LEVEL_WARNING, "%s: %s",
-            peer[0] == '\0' ? "a connection" : peer, csts_end_words(n, words, sizeof words));
+        tell_over(v, l, n);
         break;
     default:
         break;
     }
+}
+
+static void free_visitor(struct visitor *v)
+{
+    list_sub(&v->node);
+    free(v);
 }
 
 static void on_gone(void *context, struct csts_conn *c, int error)
@@ -237,46 +290,47 @@ static void on_gone(void *context, struct csts_conn *c, int error)
     struct visitor *v = context;
     (void)error;
     if (csts_conn_why(c)[0] != '\0')
-        say(&v->station->log, LEVEL_WARNING, "TLS: %s", csts_conn_why(c));
-    list_sub(&v->node);
-    free(v);
+        say_line_of(v->station, LINES_REFUSED, LEVEL_WARNING, "%s: TLS: %s", v->from,
+                    csts_conn_why(c));
+    free_visitor(v);
 }
 
 static const struct csts_conn_user conn_user = {on_notice, on_gone, NULL};
 
-/* Full: the oldest connection without a BIND makes room. */
-static struct csts_link *accept_link(struct station *t)
+static void tell_refusal(struct station *t)
 {
-    const tick now = world_now(t->world);
-    struct csts_link *l = csts_accept(t->csts, now);
-    list_for_each (it, &t->conns) {
-        struct visitor *v = container_of(it, struct visitor, node);
-        if (l != NULL || csts_link_state(csts_conn_link(v->conn)) != CSTS_UNBOUND)
-            continue;
-        csts_conn_free(v->conn);
-        list_sub(&v->node);
-        free(v);
-        return csts_accept(t->csts, now);
-    }
-    return l;
+    say_line_of(t, LINES_REFUSED, LEVEL_WARNING,
+                "a connection was refused: there are too many, or memory is out");
 }
 
 static void on_accepted(void *context, struct stream *s)
 {
     struct station *t = context;
+    struct address from;
+    isp1_unbound_make_room(&t->unbound);
     struct visitor *v = calloc(1, sizeof *v);
-    struct csts_link *l = v == NULL ? NULL : accept_link(t);
+    struct csts_link *l = v == NULL ? NULL : csts_accept(t->csts, world_now(t->world));
     if (l == NULL) {
         free(v);
         stream_reset(s);
+        tell_refusal(t);
         return;
     }
     v->station = t;
+    if (stream_peer(s, &from))
+        address_write(&from, v->from);
     v->conn = csts_conn_new(&t->host, s, l, &conn_user, v);
-    if (v->conn == NULL)
+    if (v->conn == NULL) {
         free(v);
-    else
-        list_add_tail(&t->conns, &v->node);
+        tell_refusal(t);
+        return;
+    }
+    list_add_tail(&t->conns, &v->node);
+    if (isp1_unbound_add(&t->unbound, csts_conn_isp1(v->conn)) < 0) {
+        csts_conn_free(v->conn);
+        free_visitor(v);
+        tell_refusal(t);
+    }
 }
 
 /* ---- begin and end ---- */
@@ -311,7 +365,7 @@ static int open_service(struct station *t, struct sle_digests *digests)
     const struct csts_terms *terms = &t->options->terms;
     t->csts = csts_engine_of(terms, digests, world_random(t->world),
                              world_wall(t->world) - world_now(t->world));
-    if (t->csts == NULL)
+    if (t->csts == NULL || isp1_unbound_init(&t->unbound, world_random(t->world)) < 0)
         return HELIO_ENOMEM;
     struct csts_service_config c = {.id = terms->instance,
                                     .version = terms->version,
@@ -356,9 +410,9 @@ static void on_signal(void *context, int number)
     while (!list_empty(&t->conns)) {
         struct visitor *v = container_of(list_first(&t->conns), struct visitor, node);
         csts_conn_free(v->conn);
-        list_sub(&v->node);
-        free(v);
+        free_visitor(v);
     }
+    alarm_fini(&t->untold);
     alarm_fini(&t->alarm);
     if (t->forward != NULL) {
         tell_frames(t);
@@ -394,6 +448,7 @@ static int run_station(struct station *t)
             uv_signals_close(t->signals);
         return 1;
     }
+    alarm_init(&t->untold, t->world, ALARM_APP, tell_untold, t);
     alarm_init(&t->alarm, t->world, ALARM_APP, on_time, t);
     if (t->options->has_metrics)
         fetch_init(&t->fetch, t->world, &t->options->metrics, t->options->token, on_metrics, t);
@@ -412,6 +467,7 @@ static void free_station(struct station *t)
     free(t->indices);
     figures_free(&t->figures);
     csts_free(t->csts);
+    isp1_unbound_fini(&t->unbound);
 }
 
 int csts_run_provider(const struct provider_options *o)
@@ -419,6 +475,7 @@ int csts_run_provider(const struct provider_options *o)
     struct station t = {.options = o};
     char why[256];
     list_init(&t.conns);
+    memcpy(t.lines, line_kinds, sizeof line_kinds);
     say_init(&t.log, o->terms.log, false, "");
     if (!read_table(o->figures, &t.figures, &t.changed, why, sizeof why)) {
         fprintf(stderr, "helio-csts: %s: %s\n", o->figures, why);

@@ -15,14 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/allowance.h"
-
 #define CLOCK (200 * TICK_MS)
 #define CLOCK_MOVED (100 * TICK_US)
 #define CLOCK_SPAN (2 * TICK_US) /* between two looks at the clock, that will do */
 #define CLOCK_TRIES 5
-#define UNBOUND_MAX                                                                                \
-    512 /* connections without a BIND; then one of the address with most gives way */
 
 static struct instance *find_instance(struct station *t, const struct sle_instance *s)
 {
@@ -32,21 +28,8 @@ static struct instance *find_instance(struct station *t, const struct sle_instan
     return NULL;
 }
 
-/* Connections that say nothing would keep users out until each has had its time for the BIND. */
-static void end_unbound(struct station *t)
-{
-    struct crowd_member *first = t->unbound.len < UNBOUND_MAX ? NULL : crowds_largest(&t->unbound);
-    if (first == NULL)
-        return;
-    struct visit *v = container_of(first, struct visit, unbound);
-    crowds_sub(&t->unbound, first);
-    sle_link_closed(sle_conn_link(v->conn), world_now(t->world));
-    sle_conn_pump(v->conn);
-}
-
 static void free_visit(struct visit *v)
 {
-    crowds_sub(&v->station->unbound, &v->unbound);
     list_sub(&v->node);
     free(v);
 }
@@ -58,7 +41,6 @@ static void on_bound(struct visit *v, const struct sle_link *l)
     v->instance = find_instance(v->station, sle_link_instance(l));
     assert(v->instance != NULL);
     v->instance->conn = v->conn;
-    crowds_sub(&v->station->unbound, &v->unbound);
     if (catchup_can(v->instance))
         catchup_bound(v->instance);
     station_say(v->station, LINES_SERVICE, LEVEL_INFO, "%s: bound by %s, version %u, from %s",
@@ -228,8 +210,7 @@ static void on_accepted(void *context, struct stream *s)
 {
     struct station *t = context;
     struct address from = {.sa = {.sa_family = AF_UNSPEC}};
-    uint8_t prefix[ADDRESS_PREFIX_MAX];
-    end_unbound(t);
+    isp1_unbound_make_room(&t->unbound);
     struct visit *v = calloc(1, sizeof *v);
     struct sle_link *l = v != NULL ? sle_accept(t->sle, world_now(t->world)) : NULL;
     if (l == NULL) {
@@ -252,7 +233,7 @@ static void on_accepted(void *context, struct stream *s)
         return;
     }
     list_add_tail(&t->visits, &v->node);
-    e = crowds_add(&t->unbound, &v->unbound, address_prefix(&from, prefix));
+    e = isp1_unbound_add(&t->unbound, sle_conn_isp1(v->conn));
     if (e == 0 && t->secure.tls != NULL)
         e = secure_visit(t, v);
     if (e < 0) {
@@ -437,6 +418,13 @@ static void on_due(void *context, struct sle_instance *s)
     uplink_wake(find_instance(context, s));
 }
 
+/* Lines that users, frame sources and the control socket cause are limited, by kind. */
+static const struct say_few line_kinds[LINES_COUNT] = {
+    [LINES_REFUSED] = {"connections that were refused or broken off", 20, TICK_S, 0, 0},
+    [LINES_SERVICE] = {"users", 100, TICK_S / 2, 0, 0},
+    [LINES_CONTROL] = {"the control socket", 100, TICK_S / 2, 0, 0},
+    [LINES_SOURCE] = {"connections of sources", 100, TICK_S / 2, 0, 0}};
+
 struct station *station_open(struct world *w, const struct settings *s, enum say_level level)
 {
     struct station *t = calloc(1, sizeof *t);
@@ -446,13 +434,14 @@ struct station *station_open(struct world *w, const struct settings *s, enum say
     t->settings = s;
     list_init(&t->visits);
     say_init(&t->log, level, false, "");
+    memcpy(t->lines, line_kinds, sizeof line_kinds);
     alarm_init(&t->clock, w, ALARM_NODE, on_clock, t);
     t->sources = calloc(s->sources_len + 1, sizeof *t->sources);
     t->instances = calloc(s->instances_len + 1, sizeof *t->instances);
     t->digests = sle_digests_new();
     t->seed = world_random(w);
-    t->has_unbound = crowds_init(&t->unbound, t->seed) == 0;
-    t->sle = t->digests != NULL && t->has_unbound && t->sources != NULL && t->instances != NULL
+    const bool crowds = isp1_unbound_init(&t->unbound, t->seed) == 0;
+    t->sle = t->digests != NULL && crowds && t->sources != NULL && t->instances != NULL
                  ? make_engine(t)
                  : NULL;
     if (t->sle == NULL)
@@ -500,8 +489,7 @@ void station_end(struct station *t)
         sle_conn_free(v->conn);
         free_visit(v);
     }
-    if (t->has_unbound)
-        crowds_fini(&t->unbound);
+    isp1_unbound_fini(&t->unbound);
     for (size_t i = 0; t->instances != NULL && i < t->settings->instances_len; i++) {
         struct instance *x = &t->instances[i];
         if (x->sle == NULL)
@@ -533,45 +521,17 @@ void station_free(struct station *t)
 
 /* ---- lines of the log ---- */
 
-/* Lines that users, frame sources and the control socket cause are limited: some at once, then few
- * a second. The number of those that were left out is logged, too. */
-
-#define TEXT_CAP 1024
-
-static const struct {
-    const char *about;
-    uint64_t burst;
-    tick pause;
-} kinds[LINES_COUNT] = {
-    [LINES_REFUSED] = {"connections that were refused or broken off", 20, TICK_S},
-    [LINES_SERVICE] = {"users", 100, TICK_S / 2},
-    [LINES_CONTROL] = {"the control socket", 100, TICK_S / 2},
-    [LINES_SOURCE] = {"connections of sources", 100, TICK_S / 2}};
-
 void station_say(struct station *t, enum station_line kind, enum say_level level,
                  const char *format, ...)
 {
-    char text[TEXT_CAP];
-    struct station_lines *l = &t->lines[kind];
     va_list args;
-    if (level > t->log.level)
-        return;
-    if (!allowance_take(&l->spent, kinds[kind].pause, kinds[kind].burst, world_now(t->world))) {
-        l->untold++;
-        return;
-    }
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)say_few(&t->log, &t->lines[kind], world_now(t->world), level, format, args);
     va_end(args);
-    say(&t->log, level, "%s", text);
 }
 
 void station_tell_untold(struct station *t)
 {
-    for (int k = 0; k < LINES_COUNT; k++) {
-        if (t->lines[k].untold > 0)
-            say(&t->log, LEVEL_WARNING, "%" PRIu64 " more lines about %s were left out",
-                t->lines[k].untold, kinds[k].about);
-        t->lines[k].untold = 0;
-    }
+    for (int k = 0; k < LINES_COUNT; k++)
+        say_untold(&t->log, &t->lines[k]);
 }

@@ -22,13 +22,13 @@
 
 #include "base/bucket.h"
 #include "base/buf.h"
-#include "base/crowd.h"
 #include "base/list.h"
+#include "cla/framed/isp1_unbound.h"
 #include "cla/framed/sle_conn.h"
 #include "cla/framed/sle_digest.h"
 #include "os/paced.h"
 #include "os/recording.h"
-#include "os/say.h"
+#include "os/say_few.h"
 #include "os/udp_io.h"
 #include "os/world.h"
 #include "tools/sle/sle_datagrams.h"
@@ -159,10 +159,6 @@ struct instance {
 
 /* Lines of the log that others can cause as often as they like: each kind has an allowance. */
 enum station_line { LINES_REFUSED, LINES_SERVICE, LINES_CONTROL, LINES_SOURCE, LINES_COUNT };
-struct station_lines {
-    tick spent;      /* base/allowance.h */
-    uint64_t untold; /* those that were left out, until station_tell_untold */
-};
 
 struct station {
     struct world *world;
@@ -179,16 +175,15 @@ struct station {
     size_t answers;      /* connections of the status socket */
     struct list answering;
     struct paced status_turns;
-    struct list visits;    /* connections */
-    struct crowds unbound; /* users' connections without a BIND, by address */
-    bool has_unbound;
+    struct list visits;          /* connections */
+    struct isp1_unbound unbound; /* users' connections without a BIND */
     struct source *sources;
     struct instance *instances;
     struct alarm clock;
     uint64_t seed;      /* of hashes */
     uint64_t unix_zero; /* Unix time at tick 0, as the engine has it */
     uint64_t refused;   /* connections and BINDs */
-    struct station_lines lines[LINES_COUNT];
+    struct say_few lines[LINES_COUNT];
     uint64_t ticks;
     uint64_t no_descriptor; /* of the world, as it was told */
     bool open, ending;
@@ -206,7 +201,6 @@ struct visit {
     struct instance *instance; /* NULL: not bound */
     struct sle_conn *conn;
     struct list node;
-    struct crowd_member unbound; /* in a crowd until its BIND */
     char from[ADDRESS_TEXT_MAX];
 };
 extern const struct sle_conn_user visit_user;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line that is not logged at this level needs no allowance, and is not counted. */
+#include "os/say_few.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/allowance.h"
+
+#define TEXT_CAP 1024
+
+bool say_few(struct say *s, struct say_few *few, tick now, enum say_level level, const char *format,
+             va_list args)
+{
+    char text[TEXT_CAP];
+    if (level > s->level)
+        return true;
+    if (!allowance_take(&few->spent, few->pause, few->burst, now)) {
+        few->untold++;
+        return false;
+    }
+    (void)vsnprintf(text, sizeof text, format, args);
+    say(s, level, "%s", text);
+    return true;
+}
+
+void say_untold(struct say *s, struct say_few *few)
+{
+    if (few->untold > 0)
+        say(s, LEVEL_WARNING, "%" PRIu64 " more lines about %s were left out", few->untold,
+            few->about);
+    few->untold = 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines of the operator's log that peers can cause as often as they like. Each kind has an
+ * allowance: some lines at once, then one after each pause. The number of the others is logged.
+ */
+#ifndef OS_SAY_FEW_H
+#define OS_SAY_FEW_H
+
+#include <stdarg.h>
+
+#include "base/tick.h"
+#include "os/say.h"
+
+struct say_few {
+    const char *about; /* "12 more lines about … were left out" */
+    uint64_t burst;    /* >= 1 */
+    tick pause;
+    /* its own: */
+    tick spent;      /* base/allowance.h */
+    uint64_t untold; /* lines left out since the last say_untold */
+};
+
+/* As say, within the allowance. False: the line was left out and counted. */
+bool say_few(struct say *s, struct say_few *few, tick now, enum say_level level, const char *format,
+             va_list args) __attribute__((format(printf, 5, 0)));
+/* Logs how many lines were left out; nothing, if none was. */
+void say_untold(struct say *s, struct say_few *few);
+
+#endif
