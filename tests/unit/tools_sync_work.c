@@ -289,8 +289,65 @@ START_TEST(names_have_shares_and_versions_owners)
 }
 END_TEST
 
+/* A content as one piece; does it settle its version? */
+static bool push(const char *from, uint64_t version, const char *text)
+{
+    uint8_t bytes[FILES_HEAD + 200];
+    char name[SYNC_CONTENT_NAME];
+    struct files_digest *d = files_digest_new();
+    struct files_head h = {.kind = FILES_PIECE, .size = strlen(text)};
+    const struct slice body = slice_of(text, strlen(text));
+    ck_assert_ptr_nonnull(d);
+    files_digest_add(d, body);
+    ck_assert(files_digest_end(d, h.sha));
+    sync_content_name(version, name);
+    h.name = slice_of(name, strlen(name));
+    ck_assert(files_id_make(&h, h.id));
+    const size_t len = files_write(&h, body, bytes);
+    memcpy(bytes + len, text, body.len);
+    ck_assert_int_eq(sync_copy_take(&copy, from, "", slice_of(bytes, len + body.len), TICK_S, &out),
+                     0);
+    return out.answers_len > 0 && first_answer().state == SYNC_APPLIED;
+}
+
+static void announce(const char *from, uint64_t version, const char *name, const char *text)
+{
+    uint8_t sha[FILES_SHA];
+    struct files_digest *d = files_digest_new();
+    ck_assert_ptr_nonnull(d);
+    files_digest_add(d, slice_of(text, strlen(text)));
+    ck_assert(files_digest_end(d, sha));
+    begin_message();
+    add_file(version, name, strlen(text), sha);
+    ck_assert_uint_eq(give(from), 1);
+}
+
+START_TEST(contents_are_their_sources)
+{
+    begin();
+    ck_assert(!push(OTHER, 7, "theirs") &&
+              !push(OTHER, 8, "theirs too")); /* the versions are ONE's */
+    announce(ONE, 7, "a", "mine");
+    ck_assert_int_eq(first_answer().state, SYNC_WANTED);
+    ck_assert(push(ONE, 7, "mine"));
+    ck_assert(!push(ONE, 8, "before it")); /* its announcement comes later */
+    announce(ONE, 8, "b", "before it");
+    ck_assert_int_eq(first_answer().state, SYNC_APPLIED);
+    announce(OTHER, 8, "c", "theirs too");
+    ck_assert_int_eq(first_answer().state, SYNC_APPLIED);
+    for (unsigned i = 0; i < 2 * SYNC_UNCLAIMED_MAX; i++)
+        ck_assert(!push(OTHER, 100 + i, "many"));
+    ck_assert_uint_eq(sync_folder_count(copy.content, ""), SYNC_UNCLAIMED_MAX / 2);
+    ck_assert(!push(ONE, 9, "the last"));
+    announce(ONE, 9, "d", "the last");
+    ck_assert_int_eq(first_answer().state, SYNC_APPLIED);
+    end();
+}
+END_TEST
+
 SUITE(tools_sync_work, t)
 {
+    tcase_add_test(t, contents_are_their_sources);
     tcase_add_test(t, a_file_is_read_once);
     tcase_add_test(t, sources_take_turns);
     tcase_add_test(t, a_newer_version_ends_the_work);

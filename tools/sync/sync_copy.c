@@ -129,9 +129,14 @@ static int copy_other(struct sync_copy *c, const struct sync_entry *e, uint64_t 
 /* From content that came, or from another file, to its place. HELIO_EFORMAT: there is none. */
 static int fetch_file(struct sync_copy *c, struct sync_entry *e, uint64_t *left)
 {
-    char name[SYNC_CONTENT_NAME];
-    sync_content_name(e->version, name);
-    int rc = check_content(c, name, e, left);
+    struct stat st;
+    char name[SYNC_OWN_NAME];
+    int rc = sync_own_name(e->version, e->source, name);
+    if (rc != 0)
+        return rc;
+    if (fstatat(c->content, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        sync_content_name(e->version, name); /* of a process that was killed then */
+    rc = check_content(c, name, e, left);
     if (rc == 0)
         return put_file(c, e, c->content, name);
     if (rc == HELIO_EFORMAT)
@@ -387,12 +392,20 @@ static bool answer_entry(const struct sync_entry *e, struct writer *w)
 }
 
 /* Contents that nobody waits for are few. */
-static void limit_unclaimed(struct sync_copy *c, const char *name)
+static int keep_unclaimed(struct sync_copy *c, uint64_t version, const char *node, const char *name)
 {
-    if (sync_folder_count(c->content) <= SYNC_UNCLAIMED_MAX)
-        return;
+    char own[SYNC_OWN_NAME];
+    int rc = sync_own_name(version, node, own);
+    if (rc != 0)
+        return rc;
+    if (renameat(c->content, name, c->content, own) != 0)
+        return helio_from_errno(errno);
+    if (sync_folder_count(c->content, "") <= SYNC_UNCLAIMED_MAX &&
+        sync_folder_count(c->content, own + SYNC_CONTENT_NAME) <= SYNC_UNCLAIMED_MAX / 2)
+        return 0;
     c->counts.unclaimed++;
-    drop_content(c, name);
+    drop_content(c, own);
+    return 0;
 }
 
 /* A transfer is whole: `sha` was verified. */
@@ -401,15 +414,13 @@ static int take_content(struct sync_copy *c, const char *node, const uint8_t sha
 {
     const char *name = out->files.name;
     uint64_t version;
-    if (!sync_content_version(slice_of(name, strlen(name)), &version)) {
-        drop_content(c, name); /* name.1: the same version of two sources */
+    if (!sync_content_version(slice_of(name, strnlen(name, SYNC_CONTENT_NAME - 1)), &version)) {
+        drop_content(c, name);
         return 0;
     }
     struct sync_entry *e = sync_table_version(&c->table, version, node);
-    if (e == NULL) {
-        limit_unclaimed(c, name);
-        return 0;
-    }
+    if (e == NULL)
+        return keep_unclaimed(c, version, node, name);
     int rc = 0;
     if (e->state != SYNC_APPLIED && e->type == SYNC_FILE && memcmp(e->sha, sha, FILES_SHA) == 0)
         rc = put_file(c, e, c->content, name);

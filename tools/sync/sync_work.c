@@ -184,12 +184,29 @@ static DIR *open_folder(int folder)
     return d;
 }
 
-uint64_t sync_folder_count(int folder)
+int sync_own_name(uint64_t version, const char *node, char out[SYNC_OWN_NAME])
+{
+    static const uint8_t none[FILES_ID];
+    uint8_t id[FILES_ID];
+    if (!files_id_of_source(none, node, id))
+        return HELIO_ENOMEM;
+    snprintf(out, SYNC_OWN_NAME, "%016llx-%016llx", (unsigned long long)version,
+             (unsigned long long)number_at(id, 8));
+    return 0;
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+    const size_t len = strlen(name), end = strlen(ending);
+    return len >= end && strcmp(name + len - end, ending) == 0;
+}
+
+uint64_t sync_folder_count(int folder, const char *ending)
 {
     uint64_t n = 0;
     DIR *d = open_folder(folder);
     for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
-        n += e->d_name[0] != '.';
+        n += e->d_name[0] != '.' && has_ending(e->d_name, ending);
     if (d != NULL)
         (void)closedir(d);
     return n;

@@ -49,8 +49,13 @@ bool sync_work_queued(const struct sync_entry *e);
  */
 void sync_work_end(struct sync_entry *e, int state, bool forget);
 
-/* Files of a folder that do not begin with a dot; removes those whose name begins so. */
-uint64_t sync_folder_count(int folder);
+/* What the content of a version is called that came before its announcement: each node has its
+ * own, and keeps out nobody's. 0 or HELIO_ENOMEM. */
+#define SYNC_OWN_NAME (SYNC_CONTENT_NAME + 17)
+int sync_own_name(uint64_t version, const char *node, char out[SYNC_OWN_NAME]);
+/* Files of a folder that do not begin with a dot, and end so; removes those whose name begins so.
+ */
+uint64_t sync_folder_count(int folder, const char *ending);
 void sync_folder_clear(int folder, const char *begin);
 
 #endif
