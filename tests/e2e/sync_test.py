@@ -164,6 +164,27 @@ class SyncTest(FilesCase):
         self.stop(r)
         self.assertEqual(tree(outside), {"file": b"precious"})
 
+    def test_a_refused_name_confirms_nothing(self):
+        """The only name of a content stays at the copy while its new name is refused."""
+        for name in ("f", "k"):
+            write(name.encode(), self.folder, name)
+        r = self.receive("--delete")
+        self.once("--hidden")
+        os.rename(os.path.join(self.folder, "f"), os.path.join(self.folder, ".f"))
+        os.rename(os.path.join(self.folder, "k"), os.path.join(self.folder, "k2"))
+        write(b"in the way", self.to, "k2/own")
+        shown, err = self.once("--hidden", code=1)
+        self.assertIn("f: stays there: the names with its content are refused", err)
+        self.assertEqual((shown["gone"], shown["open"]), (0, 4))
+        self.assertEqual(tree(self.to), {"f": b"f", "k": b"k", "k2/own": b"in the way"})
+        os.remove(os.path.join(self.to, "k2/own"))
+        os.rmdir(os.path.join(self.to, "k2"))
+        self.stop(r)
+        r = self.receive("--delete", "--hidden")
+        shown, _ = self.once("--hidden")  # the contents were there all the time
+        self.assertEqual((tree(self.to), shown["gone"], shown["inlined"]), ({".f": b"f", "k2": b"k"}, 2, 0))
+        self.stop(r)
+
     def test_who_may(self):
         write(b"x", self.folder, "x")
         r = self.receive(frm="ipn:1.7")
@@ -293,7 +314,11 @@ class SyncTest(FilesCase):
         self.equal()
         os.rename(self.folder, self.folder + ".away")
         os.makedirs(self.folder)  # as an empty place where a disk was
-        wait_for(lambda: "nothing counts as gone" in s.stderr.readline())
+        line = ""
+        while "nothing counts as gone" not in line:
+            line = s.stderr.readline()
+            self.assertTrue(line)
+        self.assertIn("another folder is in its place", line)
         self.assertEqual(list(tree(self.to)), ["x"])
         os.rmdir(self.folder)
         os.rename(self.folder + ".away", self.folder)

@@ -272,7 +272,8 @@ static void open_source(void)
         .path = path,
         .files = {.piece = 1000, .confirm = true, .ask = TICK_S, .wait = 1000 * TICK_S},
         .rest = TICK_S,
-        .interval = TICK_S};
+        .interval = TICK_S,
+        .hidden = true};
     ck_assert_int_eq(eid_parse(COPY, &o.files.receiver), 0);
     ck_assert_int_eq(sync_source_init(&source, &o, 9, wall_of, on_over, NULL), 0);
 }
@@ -361,6 +362,79 @@ START_TEST(both_ends_with_losses_and_restarts)
 }
 END_TEST
 
+static void rename_file(const char *from, const char *to)
+{
+    char old[4096];
+    snprintf(old, sizeof old, "%s", path_of("folder", from));
+    ck_assert_int_eq(rename(old, path_of("folder", to)), 0);
+}
+
+static void run_turns(int n)
+{
+    while (n-- > 0)
+        turn(0);
+}
+
+START_TEST(a_refused_name_confirms_nothing)
+{
+    begin();
+    open_source();
+    write_file("folder", "f", "text f");
+    write_file("folder", "k", "text k");
+    settle(0);
+    refusals = 0;
+    rename_file("f", ".f"); /* not taken there */
+    rename_file("k", "k2"); /* a folder is in the way */
+    ck_assert_int_eq(mkdir(path_of("copy", "k2"), 0777), 0);
+    run_turns(50);
+    ck_assert(has_file("copy", "f", "text f") && has_file("copy", "k", "text k"));
+    ck_assert_uint_eq(source.counts.gone, 0);
+    ck_assert_uint_eq(source.open_len, 4);
+    ck_assert_uint_eq(refusals, 4);        /* each is told once */
+    ck_assert(sync_source_equal(&source)); /* --once ends */
+    sync_source_fini(&source);
+    open_source();
+    run_turns(20);
+    ck_assert(has_file("copy", "f", "text f") && has_file("copy", "k", "text k"));
+    ck_assert_int_eq(rmdir(path_of("copy", "k2")), 0);
+    write_file("folder", "h", "text f"); /* one of two that is confirmed is enough */
+    run_turns(200);
+    ck_assert(has_file("copy", "h", "text f") && access(path_of("copy", "f"), F_OK) != 0);
+    ck_assert(has_file("copy", "k2", "text k") && access(path_of("copy", "k"), F_OK) != 0);
+    ck_assert_uint_eq(source.open_len, 1);
+    sync_source_fini(&source);
+    end();
+}
+END_TEST
+
+/* Then what is gone has to go first: there is no place for both. */
+START_TEST(a_content_moves_to_the_place_of_its_folder)
+{
+    begin();
+    open_source();
+    ck_assert_int_eq(mkdir(path_of("folder", "a"), 0777), 0);
+    ck_assert_int_eq(mkdir(path_of("folder", "b"), 0777), 0);
+    write_file("folder", "a/x", "text x");
+    write_file("folder", "b/y", "text y");
+    settle(0);
+    rename_file("a/x", "x");
+    rename_file("b/y", "y");
+    ck_assert_int_eq(rmdir(path_of("folder", "a")), 0);
+    ck_assert_int_eq(rmdir(path_of("folder", "b")), 0);
+    rename_file("x", "b");
+    rename_file("y", "a");
+    settle(0);
+    ck_assert(has_file("copy", "b", "text x") && has_file("copy", "a", "text y"));
+    rename_file("a", "y");
+    ck_assert_int_eq(mkdir(path_of("folder", "a"), 0777), 0);
+    rename_file("y", "a/y");
+    settle(0);
+    ck_assert(has_file("copy", "b", "text x") && has_file("copy", "a/y", "text y"));
+    sync_source_fini(&source);
+    end();
+}
+END_TEST
+
 START_TEST(only_the_copy_answers)
 {
     begin();
@@ -390,5 +464,7 @@ SUITE(tools_sync, t)
     tcase_add_test(t, what_may_not_be);
     tcase_add_test(t, links_and_folders_in_the_way);
     tcase_add_test(t, both_ends_with_losses_and_restarts);
+    tcase_add_test(t, a_refused_name_confirms_nothing);
+    tcase_add_test(t, a_content_moves_to_the_place_of_its_folder);
     tcase_add_test(t, only_the_copy_answers);
 }

@@ -131,8 +131,13 @@ static int check_folder(const struct sync_source *s)
     int n = snprintf(path, sizeof path, "%s/" SYNC_FOLDER "/send", s->options.path);
     if (n < 0 || (size_t)n >= sizeof path)
         return helio_from_errno(ENAMETOOLONG);
-    if (stat(path, &at) != 0 || fstat(s->table.dir, &open) != 0)
+    if (fstat(s->table.dir, &open) != 0)
         return helio_from_errno(errno);
+    if (stat(path, &at) != 0) { /* another folder has no state */
+        const int number = errno;
+        const bool other = number == ENOENT && stat(s->options.path, &at) == 0;
+        return helio_from_errno(other ? ESTALE : number);
+    }
     return at.st_dev == open.st_dev && at.st_ino == open.st_ino ? 0 : helio_from_errno(ESTALE);
 }
 

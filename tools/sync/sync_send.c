@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sending end at a node. What can go wrong: the folder cannot be read (told once; it is looked
  * at again), its table cannot be written (the end). */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/printable.h"
 #include "tools/sync/sync_run.h"
 
@@ -115,12 +117,19 @@ static void begin_run(struct sync_send *r)
                 r->options->destination, r->options->path);
 }
 
+static const char *folder_text(int folder)
+{
+    return helio_errno(folder) == ESTALE ? "another folder is in its place, or its .helio-sync is"
+                                           " not there"
+                                         : helio_strerror(folder);
+}
+
 static void tell_folder(struct sync_send *r, int folder)
 {
     if (folder != 0 && folder != r->folder) {
         clear_line(r);
         fprintf(stderr, "helio-sync: %s: %s; nothing counts as gone until it can be read again\n",
-                r->options->path, helio_strerror(folder));
+                r->options->path, folder_text(folder));
     }
     r->folder = folder;
 }

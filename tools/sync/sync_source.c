@@ -23,6 +23,8 @@
 #define JOBS_MAX 16 /* transfers at once */
 #define PAUSE_MAX (3600 * TICK_S)
 #define HELD (500 * TICK_MS) /* to the next look whether a name may go */
+#define HELD_MAX (60 * TICK_S)
+#define CLEAR_PAUSE TICK_S
 
 /* ---- what is under way ---- */
 
@@ -64,8 +66,9 @@ static void begin_open(struct sync_source *s, struct sync_pending *p, bool with)
 {
     close_open(s, p);
     p->with = with;
-    p->pushing = p->pushed = p->told = p->displaced = false;
+    p->pushing = p->pushed = p->told = p->displaced = p->cleared = false;
     p->due = 0;
+    p->held = 0;
     p->number = 0;
     p->pause = s->options.files.ask;
     list_add_tail(&s->open, &p->open);
@@ -130,16 +133,77 @@ int sync_source_announce_gone(struct sync_source *s, struct sync_entry *e)
 
 /* ---- messages ---- */
 
-/* The name of a content stays at the copy until all that need the content have it. */
-static bool is_held(const struct sync_source *s, const struct sync_entry *e)
+static bool is_displaced(const struct sync_entry *e)
+{
+    return e->type == SYNC_FILE && e->state == SYNC_REFUSED && e->reason == SYNC_REASON_PLACE &&
+           e->to != NULL;
+}
+
+/* The names of an open name's folders: a file that is gone may be where one of them, or the name
+ * itself, has to be. */
+static void clear_folders(struct sync_source *s, struct sync_pending *p)
+{
+    char path[FILES_NAME_MAX + 1];
+    snprintf(path, sizeof path, "%s", p->entry->name);
+    for (char *slash; (slash = strrchr(path, '/')) != NULL;) {
+        *slash = '\0';
+        struct sync_entry *above = sync_table_find(&s->table, path);
+        if (above == NULL)
+            continue;
+        if (p->entry->type == SYNC_GONE && is_displaced(above))
+            above->to->cleared = true;
+        if (above->type == SYNC_GONE && is_displaced(p->entry))
+            p->cleared = true;
+    }
+}
+
+/* A file `d` and a file `d/x` cannot be there both: `d/x` has to go before `d` has a place. */
+static void clear_places(struct sync_source *s)
+{
+    if (!s->clear || s->now < s->clear_at)
+        return;
+    s->clear = false;
+    s->clear_at = tick_add(s->now, CLEAR_PAUSE);
+    list_for_each (it, &s->open)
+        container_of(it, struct sync_pending, open)->cleared = false;
+    list_for_each (it, &s->open)
+        clear_folders(s, container_of(it, struct sync_pending, open));
+}
+
+enum held { HELD_NOT, HELD_WANTED, HELD_REFUSED };
+
+/* The name of a content stays at the copy until all that need the content have it. A refusal is no
+ * confirmation: then the name stays until one of them has it. */
+static enum held judge_held(struct sync_source *s, const struct sync_entry *e)
 {
     const struct sync_entry *o = NULL;
+    bool applied = false, refused = false;
     if (e->type != SYNC_GONE || !e->placed.there)
-        return false;
-    while ((o = sync_table_sha(&s->table, e->placed.sha, e, o)) != NULL)
-        if (o->type == SYNC_FILE && o->state == SYNC_WANTED)
-            return true;
-    return false;
+        return HELD_NOT;
+    while ((o = sync_table_sha(&s->table, e->placed.sha, e, o)) != NULL) {
+        if (o->type != SYNC_FILE)
+            continue;
+        if (o->state == SYNC_WANTED)
+            return HELD_WANTED;
+        s->clear = s->clear || is_displaced(o);
+        applied = applied || o->state == SYNC_APPLIED;
+        refused = refused || (o->state == SYNC_REFUSED && !(is_displaced(o) && o->to->cleared));
+    }
+    return refused && !applied ? HELD_REFUSED : HELD_NOT;
+}
+
+/* Is it gone, and does it have to stay at the copy? */
+static bool hold_gone(struct sync_source *s, struct sync_pending *p)
+{
+    const enum held held = judge_held(s, p->entry);
+    const bool again = held == HELD_REFUSED && p->held > 0;
+    p->held = held != HELD_REFUSED ? 0 : again ? tick_min(2 * p->held, HELD_MAX) : HELD;
+    if (held != HELD_NOT)
+        p->due = tick_add(s->now, held == HELD_REFUSED ? p->held : HELD);
+    if (again && !p->told)
+        s->over(s->context, p->entry, "stays there: the names with its content are refused");
+    p->told = p->told || again;
+    return held != HELD_NOT;
 }
 
 static bool make_path(const struct sync_source *s, const char *name, char out[PATH_MAX])
@@ -208,10 +272,8 @@ static enum added add_entry(struct sync_source *s, struct sync_pending *p, struc
                             .mtime = e->mtime,
                             .name = slice_of(e->name, strlen(e->name))};
     memcpy(c.sha, e->sha, FILES_SHA);
-    if (is_held(s, e)) {
-        p->due = tick_add(s->now, HELD);
+    if (hold_gone(s, p))
         return ADDED_NOT;
-    }
     const bool small = e->size <= SYNC_INLINE_MAX;
     const uint64_t len = SYNC_CHANGE + c.name.len + (p->with && small ? e->size : 0);
     if ((uint64_t)(w->end - w->p) < len)
@@ -241,6 +303,7 @@ size_t sync_source_next(struct sync_source *s, uint8_t *out, size_t room)
     assert(room >= SYNC_MESSAGE_MIN);
     w.p += SYNC_HEAD;
     s->number = s->number == UINT32_MAX ? 1 : s->number + 1;
+    clear_places(s);
     list_for_each_safe (it, &s->open) {
         struct sync_pending *p = container_of(it, struct sync_pending, open);
         if (p->due > s->now || (p->entry->state == SYNC_WANTED && p->pushing))
@@ -454,7 +517,7 @@ bool sync_source_equal(const struct sync_source *s)
             return false;
     list_for_each (it, &s->open) {
         const struct sync_pending *p = container_of(it, struct sync_pending, open);
-        if (p->entry->state != SYNC_REFUSED || !p->told)
+        if ((p->entry->state != SYNC_REFUSED && p->held == 0) || !p->told)
             return false;
     }
     return true;

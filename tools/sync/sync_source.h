@@ -51,6 +51,9 @@ struct sync_pending {
     bool with, pushing, pushed, told; /* content goes along; a transfer is under way; one was
                                        * confirmed; a refusal was told */
     bool displaced;                   /* the last refusal was for its place */
+    bool cleared;                     /* … and a name that is gone may be in its way */
+    tick held;                        /* gone, and no name with its content is confirmed: to the
+                                       * next check; 0: not so */
     uint32_t number;                  /* of the last message that had it */
     tick due, pause;
 };
@@ -73,6 +76,8 @@ struct sync_source {
     uint32_t number; /* of the last message */
     tick look_at;    /* the next look */
     tick earliest;   /* not before, whatever changes */
+    tick clear_at;   /* `cleared` is found anew, not before this */
+    bool clear;      /* … when this is set */
     bool room_made;  /* a name is gone at the copy: what had no place may have one now */
     bool changed;    /* something did since the last look */
     bool fresh;      /* the table was empty at the start: the copy may have all */
