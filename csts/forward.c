@@ -4,7 +4,8 @@
  * the queue, the host takes one after the other and says that it was radiated, the user is notified
  * if it has asked for that, STOP.
  *
- * What can go wrong: a frame of a wrong length, or no memory: discarded and counted; a forward
+ * What can go wrong: a frame of a wrong length, or no memory: discarded and counted (csts/forward.h
+ * has when the user is notified); a forward
  * buffer with more frames than the limit: PEER-ABORT 70; frames while inactive: PEER-ABORT
  * "protocol error"; octets that are no PROCESS-DATA: "encoding error". The queue is full: see
  * csts/forward.h. A user that does not read its notifications: at four times the limit of what
@@ -79,12 +80,15 @@ static void queue_unit(struct csts_service *v, uint32_t id, bool report, struct 
                          : malloc(sizeof *u + data.len);
     if (u == NULL) {
         f->counts.refused++;
+        f->lost = report;
+        f->lost_id = id;
         return;
     }
     *u = (struct unit){.arrived = now, .id = id, .report = report, .len = data.len};
     memcpy(u->octets, data.data, data.len);
     while (f->c.timely && f->units > 0 && f->held + cost_of(u) > f->c.queue_max)
         discard_first(f, &f->counts.overrun);
+    f->lost = false;
     list_add_tail(&f->queue, &u->node);
     f->held += cost_of(u);
     f->units++;
@@ -131,6 +135,20 @@ static void notify_completion(struct csts_service *v, tick now)
                                     .procedure = prime(),
                                     .id = csts_known_oid(CSTS_PROCESSING_COMPLETED)};
     notify(v, &event, slice_of(NULL, 0), now);
+}
+
+/* The user hears of the frame received last, though it was refused or discarded. */
+static void notify_lost(struct csts_service *v, tick now)
+{
+    struct forward *f = v->forward;
+    if (!f->lost || f->units > 0 || (f->processing != NULL && f->ours))
+        return;
+    f->lost = false;
+    f->told.any = true;
+    f->told.last = f->lost_id;
+    f->told.status = CSTS_PROCESSING_INTERRUPTED;
+    f->told.started = assoc_time(v->csts, now);
+    notify_completion(v, now);
 }
 
 /* The event's value is the status, ENUMERATED. */
@@ -232,6 +250,7 @@ void csts_forward_done(struct csts_service *v, bool radiated, tick now)
     }
     if (report)
         notify_completion(v, now);
+    notify_lost(v, now);
 }
 
 void csts_forward_production(struct csts_service *v, enum csts_production production, tick now)
@@ -252,6 +271,7 @@ void csts_forward_production(struct csts_service *v, enum csts_production produc
         notify_production(v, now);
     f->interruption =
         production != CSTS_OPERATIONAL && (production != CSTS_INTERRUPTED || affected);
+    notify_lost(v, now);
 }
 
 const struct csts_forward_counts *csts_forward_counts(const struct csts_service *v)
@@ -268,10 +288,16 @@ bool assoc_forward_expire(struct csts_service *v, tick now)
 {
     struct forward *f = v->forward;
     const struct unit *u;
-    while ((u = first_unit(f)) != NULL && tick_add(u->arrived, f->c.latency) <= now)
-        discard_first(f, &f->counts.overrun);
+    while ((u = first_unit(f)) != NULL && tick_add(u->arrived, f->c.latency) <= now) {
+        if (f->units == 1 && !f->lost) { /* else a later frame was refused */
+            f->lost = u->report;
+            f->lost_id = u->id;
+        }
+        discard_first(f, &f->counts.late);
+    }
     keep_latency(v);
     look_at_room(v);
+    notify_lost(v, now);
     return true;
 }
 
@@ -280,7 +306,7 @@ void assoc_forward_leave(struct csts_service *v)
     struct forward *f = v->forward;
     if (f == NULL)
         return;
-    f->active = f->ours = false; /* what is being processed goes on */
+    f->active = f->ours = f->lost = false; /* what is being processed goes on */
     discard_all(v);
     f->told = (struct csts_processing){0};
     f->interruption = false;
@@ -424,7 +450,9 @@ static void take_data(struct csts_link *l, const struct csts_pdu *p, tick now)
         return;
     keep_latency(v);
     look_at_room(v);
-    assoc_notice(l, CSTS_TOLD_UNITS, NULL);
+    notify_lost(v, now);
+    if (l->state == CSTS_BOUND)
+        assoc_notice(l, CSTS_TOLD_UNITS, NULL);
 }
 
 bool assoc_forward_takes(const struct csts_link *l, const struct csts_pdu *p)

@@ -20,6 +20,10 @@
  *
  * A queue that is full: timely mode discards the oldest frames; complete mode reads no more from
  * the user until there is room (back-pressure). So frames, STOP and UNBIND behind them wait.
+ *
+ * Frames that are refused or discarded are not notified. One exception: if the frame received last
+ * is refused, or discarded because of its age, and wants a report, it is reported as interrupted
+ * when no frame before it is queued or processed. Otherwise its user would wait for a report.
  */
 #ifndef CSTS_FORWARD_H
 #define CSTS_FORWARD_H
@@ -64,7 +68,8 @@ void csts_forward_production(struct csts_service *v, enum csts_production produc
     X(processed, "frames radiated")                                                                \
     X(interrupted, "frames whose radiation was interrupted")                                       \
     X(discarded, "frames discarded: STOP, the end of an association, or production halted")        \
-    X(overrun, "frames discarded by later ones, or by age: timely mode")                           \
+    X(overrun, "frames discarded by later ones: timely mode")                                      \
+    X(late, "frames discarded because they were queued for too long: timely mode")                 \
     X(refused, "frames discarded: too short, too long, or without memory")
 struct csts_forward_counts {
 #define CSTS_FORWARD_FIELD(name, text) uint64_t name;

@@ -17,9 +17,10 @@ void assoc_forward_check(const struct csts_service *v)
     assert(held == f->held && units == f->units);
     assert(f->active || (units == 0 && !f->ours));
     assert(!f->active || v->link != NULL);
+    assert(!f->lost || units > 0 || (f->processing != NULL && f->ours));
     assert(kept_is(&f->timer) == (f->c.timely && f->c.latency > 0 && units > 0));
     assert(!f->c.timely || units < 2 || held <= f->c.queue_max);
     const struct csts_forward_counts *c = &f->counts; /* each frame has one fate */
-    assert(c->received == c->processed + c->interrupted + c->discarded + c->overrun + c->refused +
-                              units + (f->processing != NULL));
+    assert(c->received == c->processed + c->interrupted + c->discarded + c->overrun + c->late +
+                              c->refused + units + (f->processing != NULL));
 }

@@ -32,6 +32,8 @@ struct forward {
     struct unit *processing;     /* NULL: none */
     bool ours;                   /* it is of the association that is active */
     struct csts_processing told; /* what a notification says */
+    bool lost; /* the frame received last was refused, or is too old: to be notified of, in order */
+    uint32_t lost_id;
     struct csts_forward_counts counts;
     struct kept timer; /* KEPT_LATENCY of the first */
 };

@@ -264,8 +264,9 @@ class CstsTest(unittest.TestCase):
         self.assertEqual(total, {"kind": "sum", "sent": 500, "processed": 500, "interrupted": 0, "production": 0})
         self.assertEqual([n["frame"] for n in notes], list(range(1, 501)))
         self.assertEqual({(n["status"], n["production"]) for n in notes}, {("processed", "operational")})
-        note, total = self.forward(path, *own, "--report", "last", "--buffer", "256")
+        (note, total), why = self.forward(path, *own, "--report", "last", "--buffer", "256", code=3)
         self.assertEqual((note["last_ok"], total["processed"]), (500, 1))
+        self.assertIn("no reports of the others", why)
         with open(self.path("uplink.bin"), "rb") as f, open(path, "rb") as sent:
             self.assertEqual(f.read(), 2 * sent.read())
         p.send_signal(signal.SIGTERM)
@@ -287,9 +288,12 @@ class CstsTest(unittest.TestCase):
         self.table()
         path, _ = self.frames(3)
         self.provider("--uplink", "/dev/full")
-        (*notes, total), _ = self.forward(path, "--buffer", "1", "--wait", "3s", code=1)
+        begun = time.monotonic()
+        (*notes, total), why = self.forward(path, "--buffer", "1", "--wait", "100s", code=1)
+        self.assertLess(time.monotonic() - begun, 60)
+        self.assertIn("3 reported as interrupted, 0 refused or discarded", why)
         self.assertEqual({n["production"] for n in notes if n["kind"] == "production"}, {"interrupted", "operational"})
-        self.assertEqual((total["sent"], total["processed"]), (3, 0))
+        self.assertEqual((total["sent"], total["processed"], total["interrupted"]), (3, 0, 3))
         self.kill()
         self.provider()
         self.assertIn("no such service instance", self.forward(path, code=1)[1])
@@ -309,13 +313,51 @@ class CstsTest(unittest.TestCase):
         self.table()
         p = self.provider("--uplink", self.path("uplink.bin"), "--uplink-rate", "100kbit/s", "--forward-mode", "timely", "--queue", "4KiB")
         path, frames = self.frames(200)
-        *notes, total = self.forward(path)
+        (*notes, total), why = self.forward(path, code=1)
         self.assertEqual(notes[-1]["last_ok"], 200)
         self.assertLess(total["processed"], 100)
+        self.assertIn(f"0 reported as interrupted, {200 - total['processed']} refused or discarded", why)
         p.send_signal(signal.SIGTERM)
         self.assertEqual(p.wait(300), 0)
         with open(self.path("uplink.bin"), "rb") as f:
             self.assertTrue(f.read().endswith(frames[-1]))
+
+    def lengths(self, *lengths):
+        with open(self.path("lengths.bin"), "wb") as f:
+            for n in lengths:
+                f.write(n.to_bytes(4, "big") + bytes(n))
+        return self.path("lengths.bin")
+
+    def test_forward_refused(self):
+        """A refused frame, in the middle or as the last one, is a failure that is told at once."""
+        self.table()
+        p = self.provider("--uplink", self.path("uplink.bin"))
+        (*_, total), why = self.forward(self.lengths(1, 65536, 5), code=1)
+        self.assertEqual((total["sent"], total["processed"]), (3, 2))
+        self.assertIn("not all frames were radiated: 0 reported as interrupted, 1 refused or discarded", why)
+        for report, ok in ("all", 2), ("last", 0):
+            begun = time.monotonic()
+            (*_, total), why = self.forward(self.lengths(1, 5, 65536), "--report", report, "--wait", "100s", code=1)
+            self.assertLess(time.monotonic() - begun, 60)
+            self.assertEqual((total["processed"], total["interrupted"]), (ok, 1))
+            self.assertIn("the last one was interrupted, refused or discarded", why)
+        self.assertEqual(self.forward(self.lengths(1), "--report", "last")[-1]["processed"], 1)
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(300), 0)
+        self.assertIn("10 received, 7 radiated, 0 interrupted, 0 discarded, 0 overrun, 0 late, 3 refused", self.said())
+
+    def test_forward_late(self):
+        """Frames that are older than --latency are counted as such; the last one is told."""
+        self.table()
+        p = self.provider("--uplink", self.path("uplink.bin"), "--uplink-rate", "10kbit/s", "--forward-mode", "timely", "--latency", "500ms")
+        begun = time.monotonic()
+        (*notes, total), why = self.forward(self.frames(20)[0], "--wait", "100s", code=1)
+        self.assertLess(time.monotonic() - begun, 60)
+        self.assertEqual((notes[-1]["frame"], notes[-1]["status"]), (20, "interrupted"))
+        self.assertIn("the last one was interrupted, refused or discarded", why)
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(300), 0)
+        self.assertIn(f"20 received, {total['processed']} radiated, 0 interrupted, 0 discarded, 0 overrun, {20 - total['processed']} late", self.said())
 
     # ---- TLS ----
 

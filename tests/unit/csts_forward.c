@@ -222,7 +222,57 @@ START_TEST(timely_discards)
     run_until(&p, p.now + TICK_S + TICK_MS); /* 4 and 5 are too old */
     ck_assert_uint_eq(csts_forward_queued(p.service), 1);
     radiate(&p, 6);
-    ck_assert_uint_eq(csts_forward_counts(p.service)->overrun, 4);
+    ck_assert_uint_eq(csts_forward_counts(p.service)->overrun, 2);
+    ck_assert_uint_eq(csts_forward_counts(p.service)->late, 2);
+    stop_and_unbind(&p);
+    free_pair(&p);
+}
+END_TEST
+
+static void expect_lost(const struct pair *p, unsigned processings, uint32_t id)
+{
+    ck_assert_uint_eq(p->user.processings, processings);
+    ck_assert(!p->user.processing.change);
+    ck_assert_uint_eq(p->user.processing.last, id);
+    ck_assert_int_eq(p->user.processing.status, CSTS_PROCESSING_INTERRUPTED);
+}
+
+/* The user hears of the frame received last, though it is refused or too old: after those before.
+ */
+START_TEST(last_frame_lost)
+{
+    static const uint8_t octets[FRAME + 1];
+    const struct csts_forward_config c = {
+        .production = CSTS_OPERATIONAL, .timely = true, .frame_max = FRAME, .latency = 2 * TICK_S};
+    struct csts_unit longer = {3, true, slice_of(octets, sizeof octets)};
+    struct pair p = active_pair(SLE_AUTH_NONE, c);
+    send_frames(&p, 1, 2, true);
+    expect_next(&p, 1);
+    ck_assert_int_eq(csts_send_frames(p.user.link, &longer, 1, p.now), HELIO_OK);
+    pump(&p);
+    csts_forward_done(p.service, true, p.now);
+    pump(&p);
+    ck_assert_uint_eq(p.user.processings, 1); /* 2 is queued */
+    radiate(&p, 2);
+    expect_lost(&p, 3, 3);
+    ck_assert_uint_eq(p.user.processing.last_ok, 2);
+    longer.report = false;
+    ck_assert_int_eq(csts_send_frames(p.user.link, &longer, 1, p.now), HELIO_OK);
+    pump(&p);
+    ck_assert_uint_eq(p.user.processings, 3);
+    send_frames(&p, 4, 3, true);
+    expect_next(&p, 4);
+    run_until(&p, p.now + 3 * TICK_S); /* 5 and 6 are too old, 4 is on the air */
+    ck_assert_uint_eq(csts_forward_counts(p.service)->late, 2);
+    ck_assert_uint_eq(p.user.processings, 3);
+    csts_forward_done(p.service, true, p.now);
+    pump(&p);
+    expect_lost(&p, 5, 6);
+    send_frames(&p, 7, 1, true);
+    csts_forward_production(p.service, CSTS_INTERRUPTED, p.now);
+    run_until(&p, p.now + 3 * TICK_S); /* the link is written at that time */
+    expect_lost(&p, 7, 7);
+    csts_forward_production(p.service, CSTS_OPERATIONAL, p.now);
     stop_and_unbind(&p);
     free_pair(&p);
 }
@@ -409,6 +459,7 @@ SUITE(csts_forward, t)
     tcase_add_test(t, production_changes);
     tcase_add_test(t, complete_waits);
     tcase_add_test(t, timely_discards);
+    tcase_add_test(t, last_frame_lost);
     tcase_add_test(t, stop_discards);
     tcase_add_test(t, aborted);
     tcase_add_test(t, wrong_credentials);

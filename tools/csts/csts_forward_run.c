@@ -4,12 +4,15 @@
  * of them, and ends in order when it has heard of the last frame: STOP, UNBIND.
  *
  * What can go wrong: nobody listens, the BIND or START is refused, the provider aborts or says
- * nothing for --wait: said, and the exit code is 1; so it is when not all frames were radiated.
+ * nothing for --wait: said, and the exit code is 1; so it is when not all frames were reported as
+ * radiated. With --report last there is no report of the others: the exit code is 3.
  */
 #include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cla/framed/sle_digest.h"
 #include "csts/forward.h"
@@ -21,6 +24,8 @@
 #include "tools/sle/sle_frames_file.h"
 
 #define BACKLOG (1u << 20) /* octets: with more no frame is added */
+enum { NOT_KNOWN = 3 };    /* exit code: the last frame was radiated, the others are not known */
+enum fate { UNREPORTED, RADIATED, INTERRUPTED };
 enum phase { BINDING, SENDING, STOPPING, UNBINDING, DONE };
 
 struct sender {
@@ -33,11 +38,13 @@ struct sender {
     struct uv_signals *signals;
     struct alarm alarm; /* the end of patience */
     struct frames_file frames;
+    uint8_t *fates; /* of each frame: enum fate */
     size_t sent;
-    uint64_t processed, interrupted, production;
+    size_t processed, interrupted; /* frames with these fates */
+    uint64_t production;
     enum phase phase;
     enum sle_end over;
-    bool active, failed, all; /* all: the last frame was radiated */
+    bool active, failed;
 };
 
 static tick now_of(const struct sender *s)
@@ -128,8 +135,8 @@ static void print_notify(const struct sender *s, const struct csts_notice *n)
 static void print_sum(const struct sender *s)
 {
     if (!s->options->json) {
-        printf("%zu frames sent, %" PRIu64 " reported as processed, %" PRIu64 " as interrupted\n",
-               s->sent, s->processed, s->interrupted);
+        printf("%zu frames sent, %zu reported as processed, %zu as interrupted\n", s->sent,
+               s->processed, s->interrupted);
         return;
     }
     json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I}", "kind", "sum", "sent", (json_int_t)s->sent,
@@ -189,21 +196,32 @@ static void unbind(struct sender *s)
     (void)csts_unbind(csts_conn_link(s->conn), now_of(s));
 }
 
+/* Two notifications tell of one interruption: a frame counts once. */
+static void note_fate(struct sender *s, const struct csts_processing *p)
+{
+    if (!p->any || p->status == CSTS_PROCESSING_STARTED || p->last == 0 || p->last > s->sent ||
+        s->fates[p->last - 1] != UNREPORTED)
+        return;
+    const bool radiated = p->status == CSTS_PROCESSED;
+    s->fates[p->last - 1] = radiated ? RADIATED : INTERRUPTED;
+    s->processed += radiated;
+    s->interrupted += !radiated;
+}
+
 static void take_notify(struct sender *s, const struct csts_notice *n)
 {
     const struct csts_processing *p = &n->processing;
     print_notify(s, n);
     be_patient(s);
-    if (p->change) {
-        s->production++;
+    s->production += p->change;
+    note_fate(s, p);
+    const char *production = p->change ? production_of(n) : NULL;
+    const bool halted = production != NULL && strcmp(production, production_text(CSTS_HALTED)) == 0;
+    if (s->fates[s->frames.len - 1] == UNREPORTED && !halted)
         return;
-    }
-    s->processed += p->status == CSTS_PROCESSED;
-    s->interrupted += p->status == CSTS_PROCESSING_INTERRUPTED;
-    if (p->any && p->last == s->frames.len && p->status != CSTS_PROCESSING_STARTED) {
-        s->all = p->status == CSTS_PROCESSED;
-        stop_frames(s);
-    }
+    if (s->fates[s->frames.len - 1] == UNREPORTED && s->phase == SENDING)
+        say_failure(s, "production is halted", "the provider discarded the queued frames");
+    stop_frames(s);
 }
 
 static void take_started(struct sender *s, const struct csts_notice *n)
@@ -286,7 +304,9 @@ static void on_alarm(void *context)
         end_all(s);
         return;
     }
-    say_failure(s, "the provider", "it does not answer");
+    say_failure(s, "the provider",
+                s->phase == SENDING && s->active ? "it sent no notification within --wait"
+                                                 : "it does not answer");
     csts_link_abort(csts_conn_link(s->conn), CSTS_ABORT_OTHER, now_of(s));
     csts_conn_wake(s->conn);
     alarm_set(&s->alarm, TICK_NEVER);
@@ -337,6 +357,27 @@ static void run_loop(struct sender *s)
     uv_world_run(s->world);
 }
 
+/* The exit code, and why it is not 0. What is not known is no success. */
+static int judge_frames(struct sender *s)
+{
+    static const char *const last[] = {"", "",
+                                       "; the last one was interrupted, refused or discarded"};
+    const size_t all = s->frames.len;
+    const enum fate fate = s->fates[all - 1];
+    char why[200];
+    if (s->failed || s->processed == all)
+        return s->failed ? 1 : 0;
+    if (s->options->last_only && fate == RADIATED && s->interrupted == 0) {
+        say_failure(s, "the last frame was radiated", "there are no reports of the others");
+        return NOT_KNOWN;
+    }
+    snprintf(why, sizeof why, "%zu reported as interrupted, %zu %s%s", s->interrupted,
+             all - s->processed - s->interrupted,
+             s->options->last_only ? "without a report" : "refused or discarded", last[fate]);
+    say_failure(s, "not all frames were radiated", why);
+    return 1;
+}
+
 static int run_sender(struct sender *s)
 {
     struct sle_digests *digests = sle_digests_new();
@@ -359,7 +400,7 @@ static int run_sender(struct sender *s)
     if (uv_world_free(s->world) < 0)
         s->failed = true;
     sle_digests_free(digests);
-    return s->failed || !s->all || s->interrupted > 0 ? 1 : 0;
+    return judge_frames(s);
 }
 
 int csts_run_forward(const struct forward_options *o)
@@ -373,8 +414,14 @@ int csts_run_forward(const struct forward_options *o)
         frames_file_free(&s.frames);
         return 2;
     }
-    const int code = csts_secure_of(&o->terms, &s.secure) ? run_sender(&s) : 2;
+    s.fates = calloc(s.frames.len, sizeof *s.fates);
+    if (s.fates == NULL)
+        fprintf(stderr, "helio-csts: %s\n", helio_strerror(HELIO_ENOMEM));
+    const int code = s.fates == NULL                        ? 1
+                     : csts_secure_of(&o->terms, &s.secure) ? run_sender(&s)
+                                                            : 2;
     tls_free(s.secure.tls);
+    free(s.fates);
     frames_file_free(&s.frames);
     return code;
 }

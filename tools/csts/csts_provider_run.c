@@ -399,8 +399,8 @@ static void tell_frames(struct station *t)
     const struct csts_forward_counts *n = csts_forward_counts(t->forward);
     say(&t->log, LEVEL_INFO,
         "frames: %" PRIu64 " received, %" PRIu64 " radiated, %" PRIu64 " interrupted, %" PRIu64
-        " discarded, %" PRIu64 " overrun, %" PRIu64 " refused",
-        n->received, n->processed, n->interrupted, n->discarded, n->overrun, n->refused);
+        " discarded, %" PRIu64 " overrun, %" PRIu64 " late, %" PRIu64 " refused",
+        n->received, n->processed, n->interrupted, n->discarded, n->overrun, n->late, n->refused);
 }
 
 static void on_signal(void *context, int number)
