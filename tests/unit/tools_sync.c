@@ -328,7 +328,7 @@ START_TEST(both_ends_with_losses_and_restarts)
     open_source();
     options.files_max = 100;
     for (int i = 0; i < 20; i++) {
-        char name[10], text[20];
+        char name[16], text[20];
         snprintf(name, sizeof name, "f%d", i);
         snprintf(text, sizeof text, "text %d", i);
         write_file("folder", name, text);
@@ -343,7 +343,7 @@ START_TEST(both_ends_with_losses_and_restarts)
     }
     settle(2);
     for (int i = 0; i < 20; i++) {
-        char name[10], text[20];
+        char name[16], text[20];
         snprintf(name, sizeof name, "f%d", i);
         snprintf(text, sizeof text, "text %d", i);
         ck_assert(has_file("copy", name, text));

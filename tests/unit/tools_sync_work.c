@@ -190,7 +190,7 @@ END_TEST
 START_TEST(sources_take_turns)
 {
     uint8_t sha[FILES_SHA], text[FILES_SHA];
-    char name[10];
+    char name[16];
     struct stat st;
     begin();
     make_file("long", LONG, sha);
@@ -261,7 +261,7 @@ START_TEST(names_have_shares_and_versions_owners)
 {
     static const uint8_t sha[FILES_SHA];
     struct sync_change c = {.version = UINT64_MAX, .type = SYNC_GONE};
-    char name[10];
+    char name[16];
     begin();
     options.files_max = 10;
     begin_message();
