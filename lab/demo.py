@@ -120,7 +120,8 @@ class Demo:
             if drops:
                 reasons.append(f"node {n}: {drops} datagrams dropped at its socket")
             if share > 0.01:
-                reasons.append(f"node {n}: {100 * share:.1f} % of its rate not sent, since it had no processor")
+                part = f"{100 * share:.1f} % of its rate" if share < 1 else "as much as its rate permits in the whole run was"
+                reasons.append(f"node {n}: {part} not sent, since it had no processor")
         return reasons
 
     def result(self, shown):

@@ -25,6 +25,9 @@ examples:
   tools/demo.sh --trace H --sessions 15 --duration 30
   tools/demo.sh --delay 130ms --rto 300ms --sessions 80
 Ctrl-C stops everything and prints the result so far.
+
+exit codes: 0 there is a result, whatever its verdict (--json has it for programs), 1 failed, 2 usage,
+130 Ctrl-C
 EOF
 }
 duration=20 trace=A rate=500Mbit/s sessions=10 rto=30ms delay=5ms durability=none json= out= make=yes details=
@@ -57,5 +60,6 @@ if [ $make = yes ]; then
         { tail -30 build/release.log; exit 1; }
     echo "demo: built in $((SECONDS - began)) s"
 fi
+[ -x build/release/bin/heliod ] || { echo "demo: $here/build/release/bin has no programs; without --no-build they are built" >&2; exit 1; }
 exec /usr/bin/python3 lab/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \
     --sessions "$sessions" --rto "$rto" --delay "$delay" --durability "$durability" --out "$out" ${json:+--json "$json"} ${details:+--details}

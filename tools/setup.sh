@@ -4,12 +4,25 @@
 # usage: tools/setup.sh build|lab|test|peers|sle   (lab: also what the campaign runner and plots need; peers: what nodes of
 # other makes are built with; sle: what peers for Space Link Extension run with)
 set -euo pipefail
+usage="usage: tools/setup.sh [build|lab|test|peers|sle]"
+case ${1:-build} in
+build | lab | test | peers | sle) ;;
+-h | --help)
+    echo "$usage"
+    echo "Installs what is missing: for the build (default), the laboratory, the tests, nodes of other makes, peers for Space Link Extension."
+    exit 0
+    ;;
+*)
+    echo "setup: '$1' is unknown; $usage" >&2
+    exit 2
+    ;;
+esac
 
 build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
     libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev libmatio-dev libhdf5-dev libssl-dev libp11-kit-dev libpcap-dev libmicrohttpd-dev libisal-dev
     iproute2 ethtool procps lowdown python3-yaml)
-lab=(python3-matplotlib python3-jinja2 python3-sgp4)
-test=(chromium mkdocs mypy python3-typeshed nftables groff-base parallel g++ clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv binutils
+lab=(python3-venv python3-matplotlib python3-jinja2 python3-sgp4)
+test=(chromium mkdocs mypy python3-typeshed nftables groff-base parallel g++ clang clang-tidy clang-format libclang-rt-14-dev llvm tshark binutils
     libudt-dev libsrt-openssl-dev libfec-dev mmdebstrap systemd-container gnupg python3-setuptools python3-wheel python3-pytest softhsm2 opensc)
 
 want=("${build[@]}")

@@ -25,7 +25,8 @@ static const char doc[] =
     "and losses. Needs root."
     "\vExamples:\n"
     "  helio-emu bridge --a eth1 --b eth2 --delay 5ms --rate 500Mbit/s --trace A\n"
-    "  helio-emu bridge --a eth1 --b eth2 --scenario leo-pass.yaml --exempt signalling\n"
+    "  helio-emu bridge --a eth1 --b eth2 --scenario leo-pass.yaml \\\n"
+    "      --exempt signalling\n"
     "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
 
 static void check_all(struct argp_state *state, const struct emu_bridge_options *o)

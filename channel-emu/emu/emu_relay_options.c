@@ -28,8 +28,10 @@ static const char doc[] =
     "Relays UDP datagrams over an emulated link: delay, rate, contacts, and losses."
     "\vExamples:\n"
     "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 \\\n"
-    "      --delay 5ms --rate 500Mbit/s --trace A --json counters.json --drop-log drops.csv\n"
-    "  helio-emu relay --listen '[::1]:5000' --to '[::1]:6000' --scenario leo-pass.yaml\n"
+    "      --delay 5ms --rate 500Mbit/s --trace A --json counters.json \\\n"
+    "      --drop-log drops.csv\n"
+    "  helio-emu relay --listen '[::1]:5000' --to '[::1]:6000' \\\n"
+    "      --scenario leo-pass.yaml\n"
     "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
 
 static void address(struct argp_state *state, const char *option, const char *arg,

@@ -217,9 +217,10 @@ static const struct argp power_argp =
      .doc =
          "Makes an erasure trace of received powers in a CSV or a Matlab file (found out from the "
          "content) and a receiver.\vExamples:\n"
-         "  helio-trace from-power leo.mat --mean-margin 4dB --fec 2dB --interleaver 5ms -o "
-         "leo.htr\n"
-         "  helio-trace from-power power.csv --column rx --unit dBm --sensitivity -33dBm -o x.htr"};
+         "  helio-trace from-power leo.mat --mean-margin 4dB --fec 2dB \\\n"
+         "      --interleaver 5ms -o leo.htr\n"
+         "  helio-trace from-power power.csv --column rx --unit dBm \\\n"
+         "      --sensitivity -33dBm -o x.htr"};
 
 static int read_powers(struct powers *p, const struct options *o, char *error)
 {

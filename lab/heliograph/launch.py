@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 
 from . import advice, programs
 
@@ -11,6 +13,7 @@ def run(name: str, module: str) -> int | str | None:
     """Runs main() of the module, and returns the exit code. Some modules are imported when they are needed."""
     try:
         code: int | str | None = importlib.import_module(f"heliograph.{module}").main()
+        sys.stdout.flush()
         return code
     except ModuleNotFoundError as e:
         return f"{name}: {advice.missing_module(e)}"
@@ -19,6 +22,7 @@ def run(name: str, module: str) -> int | str | None:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not written at the end
         return 1
 
 

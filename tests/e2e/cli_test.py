@@ -46,6 +46,33 @@ def check_conventions(name, words):
     assert done.stdout == "", words
 
 
+def check_terminal():
+    """Frames are no text: a terminal does not get them."""
+    ours, theirs = os.openpty()
+    done = subprocess.run([os.path.join(programs, "helio-frames"), "gen", "-n", "1"], stdout=theirs, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    os.close(theirs)
+    os.close(ours)
+    assert (done.returncode, done.stderr) == (2, "helio-frames: standard output is a terminal; write -o FILE\n"), done
+
+
+def check_alone():
+    """The version of a program in Python is that of the others, and needs none of them."""
+    told = run("helio-sim", "--version").stdout.split()[1]
+    for name in ("campaign", "lab", "tune"):
+        code = ("import sys; sys.argv = ['x', '--version']; from heliograph import programs; programs.PLACE = '/none'; "
+                f"from heliograph import launch; sys.exit(launch.run('helio-{name}', '{name}.cli'))")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                              env={"PATH": "/none", "PYTHONPATH": os.path.join(programs, "../lib/heliograph")})
+        assert (done.returncode, done.stdout) == (0, f"helio-{name} {told}\n"), done
+
+
+def check_head(campaign):
+    """A reader that ends early is no failure to tell."""
+    p = subprocess.Popen([os.path.join(programs, "helio-campaign"), campaign, "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p.stdout.close()
+    assert (p.stderr.read(), p.wait()) == ("", 1)
+
+
 def check_wrong_word(name, subcommands):
     """One line: what was wrong, the nearest word or all of them, and where to read on."""
     first = subcommands[0]
@@ -179,6 +206,9 @@ def main():
     check_configuration(good + "bundles: {max: 1 GiB}\n", "4: bundles.max: \"1 GiB\" is not understood; write no space "
                         "before the unit: 1GiB")
 
+    check_terminal()
+    check_alone()
+    check_head(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../campaigns/paper.yaml"))
     check(["helio-sim", "--trace", "X"], 2, stderr="; write a file, or A, F, H")
     long = subprocess.Popen([f"{programs}/helio-sim", "--duration", "1000000s", "--json"], stdout=subprocess.PIPE, text=True)
     while busy(long) < 1:

@@ -31,6 +31,15 @@ def printed(words):
     return [line for line in joined.splitlines() if line and not line.startswith("exit codes:")]
 
 
+def wrapped(words):
+    """Lines of examples that argp broke, without a backslash: what had no room stands at the margin of the next one."""
+    said = subprocess.run([BIN / words[0], *words[1:], "--help"], capture_output=True, text=True, check=True).stdout
+    part = re.split(r"(?im)^ *examples?\b.*:\n", said)
+    lines = [] if len(part) < 2 else part[1].split("\n\n")[0].splitlines()
+    broken = [line for line, after in zip(lines, lines[1:]) if re.match(r"\S", after) and len(line) + 1 + len(after.split()[0]) >= 79]
+    return [f"{' '.join(words)}: no line of a terminal, break it with a backslash: {line}" for line in broken]
+
+
 def run(line, folder):
     """What it says on its standard error within two seconds."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
@@ -79,7 +88,7 @@ def main():
     commands = [[name, *more] for name in programs for more in ([], *([sub] for sub in SUBCOMMANDS.get(name, ())))]
     with ThreadPoolExecutor(4) as pool, tempfile.TemporaryDirectory(prefix="helio-help-") as folder:
         found = dict.fromkeys(line for lines in pool.map(printed, commands) for line in lines)
-        wrong = [text for words in MISTAKES for text in mistaken(words)]
+        wrong = [text for words in MISTAKES for text in mistaken(words)] + [text for texts in pool.map(wrapped, commands) for text in texts]
         for line in found:
             first = re.findall(r"\bhelio[a-z-]*", line)
             if not first or not set(first) & set(programs):

@@ -37,6 +37,13 @@ class Setup(unittest.TestCase):
             self.assertEqual(["update" in call.split() for call in read["calls"]], [True, False] * len(read["tries"]))
             self.assertIn("libuv1-dev", read["calls"][-1].split())
 
+    def test_words(self):
+        for script in ("tools/setup.sh", "tests/bench/run.sh"):
+            for word, code in (("--help", 0), ("-h", 0), ("lba", 2), ("--hlep", 2)):
+                done, read = self.call(0, SOURCE / script, word)
+                self.assertEqual((done.returncode, read), (code, {}), (script, word, done.stderr))
+                self.assertIn("usage: " + script if code == 0 else f"'{word}' is unknown", done.stdout + done.stderr)
+
     def test_another_registry(self):
         for fails in (0, 2, 4):
             done, read = self.call(fails, SOURCE / "tests/interop/again.sh", "pip", "install", "--quiet", "x y")

@@ -349,7 +349,7 @@ int command_make(int argc, char **argv)
         .parser = parse_make,
         .doc = "Makes a bundle.\vexamples:\n"
                "  helio-bundle make -s ipn:1.5 -d ipn:2.7 --text hello -o b.cbor\n"
-               "  helio-bundle make -d ipn:2.7 -p data.bin --crc 16 -o b.cbor\n\n"
+               "  helio-bundle make -d ipn:2.7 -p data.bin --crc 16 -o data.cbor\n\n"
                "Exit code: 0 done, 1 failed, 2 usage."};
     if (o.block_bytes == NULL)
         return EXIT_FAILED;

@@ -2,6 +2,8 @@
 /* helio-frames gen: frames full of numbered packets. What can go wrong: options that do not fit
  * each other, the output. */
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "os/arguments.h"
 #include "tools/frames/helio_frames.h"
@@ -72,6 +74,10 @@ int command_gen(const struct frames_options *o)
     uint8_t header[PACKET_HEADER_MAX];
     if (o->only_idle && (o->format.kind == FRAME_TC || o->to == CONTENT_PACKETS)) {
         frames_error("--only-idle: there are such frames of TM, AOS and USLP alone");
+        return EXIT_USAGE;
+    }
+    if ((o->output == NULL || strcmp(o->output, "-") == 0) && isatty(STDOUT_FILENO) == 1) {
+        frames_error("standard output is a terminal; write -o FILE");
         return EXIT_USAGE;
     }
     if (write_header(o, 0, header) == 0) {

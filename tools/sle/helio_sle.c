@@ -331,7 +331,8 @@ static const struct command commands[] = {
      "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
      "    --instance sagr=1.spack=1.rsl-fg=1.raf=onlc1 -n 100000 --numbered\n"
      "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
-     "    --instance sagr=1.spack=1.rsl-fg=1.rcf=onlt1 --gvcid '1.171.*' -t 2s -o /tmp/a.frames\n"
+     "    --instance sagr=1.spack=1.rsl-fg=1.rcf=onlt1 --gvcid '1.171.*' \\\n"
+     "    -t 2s -o /tmp/a.frames\n"
      "\nexit codes: 0 all went in order, 1 not, 2 usage",
      terms_children},
     {"helio-sle bench", "", parse_bench, run_bench, measurement_options,

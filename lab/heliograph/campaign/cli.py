@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import places, programs, units
+from .. import VERSION, places, programs, units
 from ..arguments import Parser
 from ..processes import Failed, Missing, die_with_parent
 from . import file, run as campaign_run, traces as campaign_traces
@@ -282,7 +282,7 @@ def main(argv: Any = None) -> int:
     p = arguments()
     a = p.parse_args(argv)
     if a.version:
-        print("helio-campaign " + programs.version(programs.find("helio-sim")).split()[-1])
+        print(f"helio-campaign {VERSION}")
         return 0
     if a.file is None:
         p.error("a campaign file is needed")
@@ -307,5 +307,7 @@ def main(argv: Any = None) -> int:
     try:
         return work(a, campaign, out)
     except (programs.ProgramError, Failed, OSError) as e:
+        if a.list and isinstance(e, BrokenPipeError):
+            raise  # the reader has enough: the launcher ends quietly
         print(f"helio-campaign: {e}", file=sys.stderr)
         return 1

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from .. import advice, places, programs, units
+from .. import VERSION, advice, places, programs, units
 from ..arguments import Parser
 from ..processes import Failed, Mistaken
 from . import (
@@ -501,7 +501,7 @@ def main(argv: list[str] | None = None) -> int:
         result: int = passes.main(argv[1:])
         return result
     if argv[:1] == ["--version"]:
-        print("helio-lab " + programs.version(programs.find("helio-sim")).split()[-1])
+        print(f"helio-lab {VERSION}")
         return 0
     if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help"):
         arguments().error(f"unrecognized arguments: {argv[0]}")  # before what is missing is told

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import programs, units
+from .. import VERSION, programs, units
 from ..arguments import Parser
 from . import config, take
 from .search import STALL, Link, search
@@ -302,7 +302,7 @@ def main(argv: Any = None) -> int:
     p = arguments()
     a = p.parse_args(argv)
     if a.version:
-        print("helio-tune " + programs.version(programs.find("helio-sim")).split()[-1])
+        print(f"helio-tune {VERSION}")
         return 0
     check(p, a)
     try:
