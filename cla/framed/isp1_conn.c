@@ -214,11 +214,17 @@ static bool lend_output(struct isp1_conn *c)
     return true;
 }
 
+/* What TLS says: known before the end is told, so that one line of a log can have it. */
+static void keep_why(struct isp1_conn *c)
+{
+    if (c->secure != NULL && c->why[0] == '\0' && helio_code(c->error) == HELIO_EFORMAT)
+        snprintf(c->why, sizeof c->why, "%s", tls_why(c->stream));
+}
+
 static void end_conn(struct isp1_conn *c, bool reset)
 {
     assert(c->stream != NULL && !c->freed);
-    if (c->secure != NULL && c->why[0] == '\0' && helio_code(c->error) == HELIO_EFORMAT)
-        snprintf(c->why, sizeof c->why, "%s", tls_why(c->stream));
+    keep_why(c);
     if (reset)
         stream_reset(c->stream);
     else
@@ -355,6 +361,7 @@ static void on_ended(void *context, int error)
     struct isp1_conn *c = context;
     c->error = error;
     c->over = true;
+    keep_why(c);
     isp1_closed(c->link);
     isp1_conn_pump(c);
 }

@@ -379,6 +379,8 @@ class CstsTest(unittest.TestCase):
         with open(self.path("uplink.bin"), "rb") as f, open(path, "rb") as sent:
             self.assertEqual(f.read(), sent.read())
         self.monitor("--get", *own, "--wait", "3s", code=1)  # without TLS
+        self.until(lambda: "TLS: " in self.said(), "the cause is not told")
+        self.assertNotIn("the connection has ended", self.said())  # one line, with the cause
         self.monitor("--get", *own, *tls(None), code=1)
         self.monitor("--get", *own, *tls(other.issue("centre", "DNS:centre.example", None)), code=1)
         self.assertIn("TLS", self.monitor("--get", *own, *tls(centre, other), code=1))

@@ -66,6 +66,8 @@ instances:
         self.start()
         other = Authority(self.path("other"))
         self.assertIn("the connection has ended", self.refused())  # without TLS
+        self.until(lambda: "TLS: " in self.said(), self.said())
+        self.assertNotIn("the connection has ended", self.said())  # one line, with the cause
         self.assertRegex(self.refused(*self.options(files=())), "TLS|the connection has ended")  # without a certificate
         self.assertRegex(self.refused(*self.options(files=other.issue("centre", "DNS:centre.example", None))), "TLS|the connection has ended")
         self.assertIn("TLS: ", self.refused(*self.options(ca=other)))  # we do not trust it

@@ -238,10 +238,13 @@ static void on_time(void *context)
 
 /* ---- connections ---- */
 
-/* Why the association ended, in one line. */
-static void tell_over(struct visitor *v, const struct csts_link *l, const struct csts_notice *n)
+/* Why the association ended, in one line: that of on_gone if TLS failed. */
+static void tell_over(struct visitor *v, const struct csts_conn *c, const struct csts_notice *n)
 {
     char words[128];
+    const struct csts_link *l = csts_conn_link(c);
+    if (n->end == SLE_END_CLOSED && csts_conn_why(c)[0] != '\0')
+        return;
     const char *who = *csts_link_peer(l) != '\0' ? csts_link_peer(l) : "unknown";
     const bool normal = n->end == SLE_END_UNBOUND;
     const bool nobody = n->end == SLE_END_CLOSED && *csts_link_peer(l) == '\0'; /* only looked */
@@ -253,8 +256,7 @@ static void tell_over(struct visitor *v, const struct csts_link *l, const struct
 static void on_notice(void *context, struct csts_conn *c, const struct csts_notice *n)
 {
     struct visitor *v = context;
-    const struct csts_link *l = csts_conn_link(c);
-    const char *peer = csts_link_peer(l);
+    const char *peer = csts_link_peer(csts_conn_link(c));
     const bool reports = csts_oid_is(&n->pdu.procedure.type, CSTS_NOTIFICATION);
     const bool frames = csts_oid_is(&n->pdu.procedure.type, CSTS_BUFFERED_DATA_PROCESSING);
     const char *what = frames ? "frames" : reports ? "notifications" : "reports";
@@ -272,7 +274,7 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
         csts_uplink_wake(&v->station->uplink);
         break;
     case CSTS_TOLD_OVER:
-        tell_over(v, l, n);
+        tell_over(v, c, n);
         break;
     default:
         break;

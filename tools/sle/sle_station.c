@@ -132,7 +132,8 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
     case SLE_OVER:
         if (v->instance != NULL && v->instance->conn == c)
             catchup_gone(v->instance);
-        tell_over(v, l, n);
+        if (n->end != SLE_END_CLOSED || *sle_conn_why(c) == '\0') /* else on_gone tells it */
+            tell_over(v, l, n);
         break;
     default:
         break;
