@@ -435,6 +435,56 @@ START_TEST(a_content_moves_to_the_place_of_its_folder)
 }
 END_TEST
 
+/* A name that is gone has no place. It is remembered until five others are gone later. */
+START_TEST(names_that_are_gone_have_their_own_limit)
+{
+    uint64_t version = 100;
+    char name[20];
+    begin();
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        ck_assert_int_eq(put(++version, name, name), SYNC_APPLIED);
+        ck_assert_int_eq(put(++version, name, NULL), SYNC_APPLIED);
+    }
+    sync_copy_fini(&copy);
+    open_copy(); /* the oldest is the oldest in its next run, too */
+    ck_assert_uint_eq(copy.table.names.len, 5);
+    ck_assert_int_eq(put(102, "t19", "late"), SYNC_APPLIED);
+    ck_assert(access(path_of("copy", "t19"), F_OK) != 0);
+    for (int i = 0; i < 5; i++) { /* all five places are free */
+        snprintf(name, sizeof name, "u%d", i);
+        ck_assert_int_eq(put(++version, name, name), SYNC_APPLIED);
+    }
+    ck_assert_int_eq(put(++version, "t19", "again"), SYNC_REFUSED); /* it would need a sixth */
+    ck_assert_int_eq(answer.reason, SYNC_REASON_ROOM);
+    ck_assert_int_eq(put(++version, "u0", NULL), SYNC_APPLIED);
+    ck_assert_ptr_null(sync_table_find(&copy.table, "t15"));
+    ck_assert_ptr_nonnull(sync_table_find(&copy.table, "t16"));
+    ck_assert_int_eq(put(++version, "t19", "again"), SYNC_APPLIED);
+    ck_assert_uint_eq(copy.table.names.len, 9);
+    end();
+}
+END_TEST
+
+START_TEST(a_file_that_is_renamed_often_has_a_place)
+{
+    char from[20] = "r0", to[20];
+    begin();
+    open_source();
+    write_file("folder", "r0", "text");
+    settle(0);
+    for (int i = 1; i < 12; i++) {
+        snprintf(to, sizeof to, "r%d", i);
+        rename_file(from, to);
+        settle(0);
+        snprintf(from, sizeof from, "r%d", i);
+    }
+    ck_assert(has_file("copy", "r11", "text"));
+    sync_source_fini(&source);
+    end();
+}
+END_TEST
+
 START_TEST(only_the_copy_answers)
 {
     begin();
@@ -466,5 +516,7 @@ SUITE(tools_sync, t)
     tcase_add_test(t, both_ends_with_losses_and_restarts);
     tcase_add_test(t, a_refused_name_confirms_nothing);
     tcase_add_test(t, a_content_moves_to_the_place_of_its_folder);
+    tcase_add_test(t, names_that_are_gone_have_their_own_limit);
+    tcase_add_test(t, a_file_that_is_renamed_often_has_a_place);
     tcase_add_test(t, only_the_copy_answers);
 }

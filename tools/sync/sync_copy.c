@@ -225,9 +225,13 @@ static enum sync_reason judge_change(const struct sync_copy *c, const struct arr
         return SYNC_REASON_SIZE;
     const struct sync_owner *owner = sync_table_owner(&c->table, a->node);
     const bool own = owner != NULL && e != NULL && e->owner == owner;
-    if (!own && owner != NULL && owner->names >= sync_share_of(o->files_max, o->limits.share))
+    const bool gone = e != NULL && sync_entry_gone(e); /* it has no place */
+    if (h->type == SYNC_GONE)
+        return SYNC_REASON_NONE;
+    if ((!own || gone) && owner != NULL &&
+        owner->names - owner->gone_len >= sync_share_of(o->files_max, o->limits.share))
         return SYNC_REASON_ROOM;
-    if ((e == NULL && c->table.names.len >= o->files_max) ||
+    if (((e == NULL || gone) && c->table.names.len - c->table.gone_len >= o->files_max) ||
         !has_room(c, owner, own ? placed : 0, h->size))
         return SYNC_REASON_ROOM;
     return SYNC_REASON_NONE;
@@ -282,12 +286,6 @@ static int apply_change(struct sync_copy *c, struct sync_entry *e, const struct 
     return saved != 0 ? saved : rc;
 }
 
-/* A name that another source has given up is free. */
-static bool is_given_up(const struct sync_entry *e)
-{
-    return e->type == SYNC_GONE && e->state == SYNC_APPLIED && !e->placed.there;
-}
-
 static int refuse_change(struct sync_copy *c, enum sync_reason reason, struct sync_answer *answer)
 {
     answer->state = SYNC_REFUSED;
@@ -304,7 +302,7 @@ static int take_change(struct sync_copy *c, struct arrival *a, struct sync_answe
     *answer = (struct sync_answer){.version = h->version, .state = SYNC_APPLIED};
     snprintf(a->name, sizeof a->name, "%.*s", (int)h->name.len, (const char *)h->name.data);
     struct sync_entry *e = sync_table_find(&c->table, a->name);
-    if (e != NULL && is_given_up(e) && strcmp(e->source, a->node) != 0)
+    if (e != NULL && sync_entry_gone(e) && strcmp(e->source, a->node) != 0)
         sync_table_set_version(&c->table, e, 0);
     const enum sync_reason reason = judge_change(c, a, e);
     if (reason != SYNC_REASON_NONE)
@@ -321,7 +319,10 @@ static int take_change(struct sync_copy *c, struct arrival *a, struct sync_answe
     rc = apply_change(c, e, a);
     answer->state = rc == HELIO_EAGAIN ? NOT_YET : e->state;
     answer->reason = e->reason;
-    return rc == HELIO_EAGAIN ? 0 : rc;
+    if (rc != 0)
+        return rc == HELIO_EAGAIN ? 0 : rc;
+    return sync_table_limit_gone(&c->table, e->owner, c->options->files_max,
+                                 c->options->limits.share);
 }
 
 /* ---- messages ---- */
@@ -546,7 +547,7 @@ static int forget_gone(struct sync_copy *c)
     int rc = 0;
     for (struct sync_entry *e = sync_table_next(t, NULL), *next; rc == 0 && e != NULL; e = next) {
         next = sync_table_next(t, e);
-        if (is_given_up(e) && e->owner->newest - e->version > GONE_KEPT)
+        if (sync_entry_gone(e) && e->owner->newest - e->version > GONE_KEPT)
             rc = sync_table_forget(t, e);
     }
     return rc;

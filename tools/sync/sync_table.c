@@ -106,12 +106,41 @@ static struct sync_owner *add_owner(struct sync_table *t, const char *source)
     memcpy(o->name, source, len);
     list_init(&o->works);
     list_init(&o->busy);
+    list_init(&o->gone);
     hash_add(&t->owners, &o->node, hash_bytes(t->owners.seed, source, len - 1));
     return o;
 }
 
+bool sync_entry_gone(const struct sync_entry *e)
+{
+    return e->type == SYNC_GONE && e->state == SYNC_APPLIED && !e->placed.there;
+}
+
+static void sub_gone(struct sync_table *t, struct sync_entry *e)
+{
+    if (list_empty(&e->gone))
+        return;
+    list_sub(&e->gone);
+    e->owner->gone_len--;
+    t->gone_len--;
+}
+
+/* It is complete: does it count as gone? */
+static void note_gone(struct sync_table *t, struct sync_entry *e)
+{
+    if (!sync_entry_gone(e))
+        sub_gone(t, e);
+    else if (list_empty(&e->gone)) {
+        list_add_tail(&e->owner->gone, &e->gone);
+        e->owner->gone_len++;
+        t->gone_len++;
+    }
+}
+
 static void leave_owner(struct sync_table *t, struct sync_entry *e)
 {
+    if (e->owner != NULL)
+        sub_gone(t, e);
     struct sync_owner *o = e->owner;
     e->owner = NULL;
     if (o == NULL)
@@ -119,7 +148,7 @@ static void leave_owner(struct sync_table *t, struct sync_entry *e)
     o->bytes -= e->placed.there ? e->placed.size : 0;
     if (--o->names > 0)
         return;
-    assert(list_empty(&o->works) && list_empty(&o->busy));
+    assert(list_empty(&o->works) && list_empty(&o->busy) && list_empty(&o->gone));
     hash_sub(&t->owners, &o->node);
     free(o);
 }
@@ -147,6 +176,7 @@ struct sync_entry *sync_table_add(struct sync_table *t, const char *name)
     if (e == NULL)
         return NULL;
     memcpy(e->name, name, len);
+    list_init(&e->gone);
     if (sync_table_set_source(t, e, "") != 0) {
         free(e);
         return NULL;
@@ -295,6 +325,7 @@ static int load_record(struct sync_table *t, struct slice record)
         return HELIO_ENOMEM;
     sync_table_set_version(t, e, version);
     sync_table_set_placed(t, e, placed.there ? &placed : NULL);
+    note_gone(t, e);
     return 0;
 }
 
@@ -340,6 +371,23 @@ static int append_bytes(int fd, const uint8_t *bytes, size_t len)
     return n == (ssize_t)len ? 0 : n < 0 ? helio_from_errno(errno) : HELIO_ESPACE;
 }
 
+/* Those that are gone, of each owner the oldest first: so they are read again. */
+static int write_gone(const struct sync_table *t, int fd)
+{
+    uint8_t bytes[RECORD_MAX];
+    int rc = 0;
+    for (struct hash_node *n = hash_walk(&t->owners, NULL); rc == 0 && n != NULL;
+         n = hash_walk(&t->owners, n)) {
+        const struct sync_owner *o = container_of(n, struct sync_owner, node);
+        list_for_each (it, &o->gone)
+            rc = rc != 0 ? rc
+                         : append_bytes(fd, bytes,
+                                        write_record(container_of(it, struct sync_entry, gone),
+                                                     false, bytes));
+    }
+    return rc;
+}
+
 /* A new file with the entries that are known takes the old one's place. */
 static int rewrite_file(struct sync_table *t)
 {
@@ -350,8 +398,9 @@ static int rewrite_file(struct sync_table *t)
     for (struct hash_node *n = hash_walk(&t->names, NULL); rc == 0 && n != NULL;
          n = hash_walk(&t->names, n)) {
         const struct sync_entry *e = container_of(n, struct sync_entry, by_name);
-        rc = append_bytes(fd, bytes, write_record(e, false, bytes));
+        rc = list_empty(&e->gone) ? append_bytes(fd, bytes, write_record(e, false, bytes)) : 0;
     }
+    rc = rc == 0 ? write_gone(t, fd) : rc;
     if (rc == 0 && (fsync(fd) != 0 || renameat(t->dir, FILE_NAME ".new", t->dir, FILE_NAME) != 0))
         rc = helio_from_errno(errno);
     if (rc != 0) {
@@ -378,8 +427,9 @@ static int trim_file(struct sync_table *t)
     return t->records > REWRITE_LEAST + 4 * t->names.len ? rewrite_file(t) : 0;
 }
 
-int sync_table_save(struct sync_table *t, const struct sync_entry *e)
+int sync_table_save(struct sync_table *t, struct sync_entry *e)
 {
+    note_gone(t, e);
     int rc = append_record(t, e, false);
     return rc == 0 ? trim_file(t) : rc;
 }
@@ -391,6 +441,18 @@ int sync_table_forget(struct sync_table *t, struct sync_entry *e)
         return rc;
     free_entry(t, e);
     return trim_file(t);
+}
+
+int sync_table_limit_gone(struct sync_table *t, struct sync_owner *o, uint64_t all, unsigned share)
+{
+    const uint64_t own = sync_share_of(all, share);
+    while (o->gone_len > own || (t->gone_len > all && o->gone_len > 0)) {
+        const bool last = o->names == 1; /* then the owner is forgotten, too */
+        int rc = sync_table_forget(t, container_of(list_first(&o->gone), struct sync_entry, gone));
+        if (rc != 0 || last)
+            return rc;
+    }
+    return 0;
 }
 
 int sync_table_sync(struct sync_table *t)
@@ -476,22 +538,27 @@ void sync_table_close(struct sync_table *t)
 
 void sync_table_check(const struct sync_table *t)
 {
-    uint64_t bytes = 0, placed = 0, versions = 0;
+    uint64_t bytes = 0, placed = 0, versions = 0, left = 0;
     for (struct hash_node *n = hash_walk(&t->names, NULL); n != NULL; n = hash_walk(&t->names, n)) {
         const struct sync_entry *e = container_of(n, struct sync_entry, by_name);
         assert(sync_table_find(t, e->name) == e && e->version <= t->newest);
         bytes += e->placed.there ? e->placed.size : 0;
         placed += e->placed.there;
         versions += e->version != 0;
+        left += sync_entry_gone(e);
     }
     assert(bytes == t->bytes && placed == t->shas.len && versions == t->versions.len);
-    uint64_t owned = 0, names = 0;
+    uint64_t owned = 0, names = 0, gone = 0, listed = 0;
     for (struct hash_node *n = hash_walk(&t->owners, NULL); n != NULL;
          n = hash_walk(&t->owners, n)) {
         const struct sync_owner *o = container_of(n, struct sync_owner, node);
         assert(o->names > 0 && o->newest <= t->newest);
         names += o->names;
         owned += o->bytes;
+        gone += o->gone_len;
+        list_for_each (it, &o->gone)
+            listed += container_of(it, struct sync_entry, gone)->owner == o;
     }
+    assert(gone == t->gone_len && listed == gone && left == gone);
     assert(owned == t->bytes && names == t->names.len);
 }

@@ -27,8 +27,10 @@ struct sync_owner {
     struct hash_node node;
     uint64_t names, bytes; /* of its entries; the bytes are what was placed */
     uint64_t newest;       /* its highest version */
-    struct list works;     /* of sync_work: what the copy has to read of files (sync_work.h) */
-    struct list busy;      /* in sync_copy.busy: `works` has some */
+    struct list gone;      /* of its entries, those that sync_entry_gone: the oldest first */
+    uint64_t gone_len;
+    struct list works; /* of sync_work: what the copy has to read of files (sync_work.h) */
+    struct list busy;  /* in sync_copy.busy: `works` has some */
     char name[];
 };
 
@@ -43,6 +45,7 @@ struct sync_entry {
     uint8_t sha[FILES_SHA];
     struct sync_placed placed;
     struct sync_owner *owner;
+    struct list gone;        /* in owner->gone */
     const char *source;      /* its name */
     struct sync_pending *to; /* the source's: what is under way (sync_source.h); NULL: nothing */
     struct sync_work *work;  /* the copy's: what is known and read of files; NULL: nothing */
@@ -55,6 +58,7 @@ struct sync_table {
     uint64_t records;  /* in the file */
     uint64_t bytes;    /* placed, all together */
     uint64_t newest;   /* the highest version */
+    uint64_t gone_len; /* entries that sync_entry_gone */
     int dir, lock, fd; /* the state folder; who holds it; the file; -1: not open */
 };
 
@@ -62,6 +66,9 @@ struct sync_table {
  * HELIO_EEXIST (another process has it), or what the system says; sync_table_close in any case. */
 int sync_table_open(struct sync_table *t, int folder, const char *part, uint64_t seed);
 void sync_table_close(struct sync_table *t);
+
+/* The name is gone, and there is no file of it: all that is kept is its version. */
+bool sync_entry_gone(const struct sync_entry *e);
 
 struct sync_entry *sync_table_find(const struct sync_table *t, const char *name);
 struct sync_entry *sync_table_version(const struct sync_table *t, uint64_t version,
@@ -96,8 +103,11 @@ struct sync_placed sync_placed_of(const struct stat *st, const uint8_t sha[FILES
 
 /* Appends it to the file; of one that is to be forgotten, that. 0 or HELIO_E*. What was forgotten
  * has nothing under way. */
-int sync_table_save(struct sync_table *t, const struct sync_entry *e);
+int sync_table_save(struct sync_table *t, struct sync_entry *e);
 int sync_table_forget(struct sync_table *t, struct sync_entry *e);
+/* Forgets the oldest of an owner's entries that are gone while it has more of them than its share
+ * of `all`, or all owners have more than `all`. As sync_table_forget. */
+int sync_table_limit_gone(struct sync_table *t, struct sync_owner *o, uint64_t all, unsigned share);
 /* What was appended is on the medium. 0 or HELIO_E*. */
 int sync_table_sync(struct sync_table *t);
 
