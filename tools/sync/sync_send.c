@@ -262,8 +262,9 @@ json_t *sync_send_json(const struct sync_send *r)
         (json_int_t)c->announced, "inlined", (json_int_t)c->inlined, "transfers",
         (json_int_t)c->pushed, "pieces", (json_int_t)s->sender.pieces, "known",
         (json_int_t)c->known, "wanted", (json_int_t)c->wanted, "refused", (json_int_t)c->refused,
-        "others", (json_int_t)(c->others + s->sender.others), "looks", (json_int_t)c->looks,
-        "hashed", (json_int_t)c->hashed, "overflows", (json_int_t)s->watch.overflows, "unwatched",
-        (json_int_t)s->watch.unwatched, "reconnects", (json_int_t)r->node.link.reconnects, "equal",
-        sync_source_equal(s) && s->open_len == 0, "interrupted", r->interrupted, "left", left);
+        "others", (json_int_t)c->others + (json_int_t)s->sender.others, "looks",
+        (json_int_t)c->looks, "hashed", (json_int_t)c->hashed, "overflows",
+        (json_int_t)s->watch.overflows, "unwatched", (json_int_t)s->watch.unwatched, "reconnects",
+        (json_int_t)r->node.link.reconnects, "equal", sync_source_equal(s) && s->open_len == 0,
+        "interrupted", r->interrupted, "left", left);
 }
