@@ -165,11 +165,10 @@ static void tell_unidentified_over(struct tcpcl_conn *c, enum tcpcl_end end)
         address_write(&at, from);
     struct tcpcl_link *l = tcpcl_first_link(c->endpoint);
     if (no_tls)
-        tcpcl_tls_say(
-            l, 1,
-            "the peer at %s ended the connection without TLS, reason: contact failure; it "
-            "may require TLS",
-            from);
+        tcpcl_tls_say(l, 1,
+                      "the peer at %s ended the connection without TLS, reason: contact failure; "
+                      "it may require TLS",
+                      from);
     else
         tcpcl_tls_say(l, 1, "a connection from %s is refused: %s", from, tcpcl_end_text(end));
 }
@@ -234,6 +233,7 @@ static void tell_broken(struct tcpcl_conn *c)
 static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
 {
     struct tcpcl_link *l = c->link;
+    c->endpoint->tls_n.refused[TCPCL_TRUST_PLAIN] += end == TCPCL_END_NO_TLS;
     if (l == NULL) {
         tell_unidentified_over(c, end);
         return;

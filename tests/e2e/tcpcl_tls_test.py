@@ -13,6 +13,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import urllib.request
 
 import aap2
 import node_case
@@ -50,8 +51,9 @@ class TcpclTlsTest(NodeCase):
         self.addCleanup(self.recorder.stop)
         links = {1: self.tcpcl(2, remote=f"127.0.0.1:{self.recorder.port}", **one),
                  2: self.tcpcl(1, local=f"127.0.0.1:{port}", **two)}
+        self.http = {n: self.port() for n in (1, 2)}
         for n in (2, 1):
-            self.lab.start_node(n, self.lab.write_node(n, [links[n]], log=False))
+            self.lab.start_node(n, self.lab.write_node(n, [links[n]], extra=f"http: {{listen: {self.http[n]}}}\n", log=False))
         if up:
             self.up(1)
 
@@ -74,6 +76,13 @@ class TcpclTlsTest(NodeCase):
 
     def session(self, n):
         return self.link(n)["sessions"][0]
+
+    def refusals(self, n):
+        """The reasons of heliograph_link_tls_refused_total that are not 0."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http[n]}/metrics", timeout=300) as page:
+            found = re.findall(r'^heliograph_link_tls_refused_total\{.*reason="([^"]*)"\} (\S+)$', page.read().decode(), re.M)
+        self.assertIn("no TLS", dict(found))
+        return {reason for reason, count in found if count != "0"}
 
     def rows(self, n):
         """The table of `helioctl links` about TLS: its rows as dictionaries, cut where its titles begin."""
@@ -240,6 +249,10 @@ class TcpclTlsTest(NodeCase):
                     "TLS is required, and the peer does not offer it", 0) > 0)
                 wait_for(lambda: self.link(1)["term_rx" if one == "off" else "term_tx"]["contact failure"] > 0)
                 self.said(at, "warning: .*TLS is required, and the peer does not offer it")
+                link = self.link(at)
+                ends = link["ends"] if one == "required" else link["unidentified_ends"]
+                self.assertEqual(link["tls_refused"], {"it came without TLS, which the link requires": ends["TLS is required, and the peer does not offer it"]})
+                self.assertEqual(self.refusals(at), {"no TLS"})
                 if one == "off":  # the connecting peer is told before it knows who refuses
                     self.said(1, "warning: .*the peer ended the session, reason: contact failure")
                 self.assertLessEqual({self.link(n)["state"] for n in (1, 2)}, {"down", "refused"})
