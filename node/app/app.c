@@ -8,6 +8,7 @@
  */
 #include "node/app/app.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -448,17 +449,27 @@ static void on_message(struct app *c, const Aap2__AAPMessage *m, struct buf *pay
     }
 }
 
+#define NOT_AN_ANSWER "a subscriber may only send answers to deliveries and keepalives"
+
+static void tell_subscriber(struct app *c, const char *why)
+{
+    char text[EID_TEXT_MAX];
+    assert(c->subscriber && c->endpoint != NULL);
+    eid_text(&c->endpoint->eid, text);
+    tell_refusal(c->apps, "connection of ", text, why);
+}
+
 /* The stream cannot be read on: what it has is malformed, or there is no memory for a message. */
 static void on_lost(struct app *c, int error)
 {
     const bool malformed = error == HELIO_EFORMAT;
     c->apps->counters.malformed += malformed;
-    if (c->subscriber && !malformed)
-        tell_refusal(c->apps, "its connection", "", "out of memory");
-    else if (!c->subscriber && malformed)
+    if (c->subscriber) /* it takes no answers: both ends would be responders */
+        tell_subscriber(c, malformed ? NOT_AN_ANSWER : "out of memory");
+    else if (malformed)
         refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
                        "malformed message, or a payload longer than the node's limit");
-    else if (!c->subscriber)
+    else
         refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR, "out of memory");
     c->failed = true;
     app_touch(c);
@@ -484,7 +495,8 @@ void app_fed(struct app *c, size_t n)
             return;
         c->user->messages++;
         if (response != NULL) {
-            app_answered(c, response);
+            if (!app_answered(c, response))
+                on_lost(c, HELIO_EFORMAT);
             aap2_response_free(response);
         } else {
             on_message(c, message, payload);

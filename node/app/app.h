@@ -170,7 +170,8 @@ void app_put_out(struct app *c, struct app_out *o);
 /* app_delivery.c */
 void app_deliver(struct app *c, const struct agent_action *a);
 void app_recall(struct app *c, uint64_t key); /* the bundle ended before its answer */
-void app_answered(struct app *c, const Aap2__AAPResponse *m);
+/* The next answer of a subscriber. False: none is due, or the message is no answer. */
+bool app_answered(struct app *c, const Aap2__AAPResponse *m);
 /* Once a second. Ends who is silent, and who is still not configured after APP_CONFIGURE_TIME. */
 void app_keepalive(struct app *c, tick now);
 

@@ -3,7 +3,8 @@
  * Bundles for applications: each is written to the subscriber that the agent selects, which answers
  * in the same order. A bundle that ends before its answer (its lifetime has expired) is taken back:
  * if it was not written yet, it never is; otherwise its later answer only frees its part of the
- * window. What can go wrong: an answer without a delivery ends the connection; memory.
+ * window. What can go wrong: an answer without a delivery, or a message that is no answer, ends the
+ * connection; memory.
  */
 #include <stdlib.h>
 
@@ -91,15 +92,12 @@ void app_recall(struct app *c, uint64_t key)
     }
 }
 
-void app_answered(struct app *c, const Aap2__AAPResponse *m)
+bool app_answered(struct app *c, const Aap2__AAPResponse *m)
 {
     struct list *l = list_first(&c->pending);
-    if (l == NULL) {
-        c->apps->counters.malformed++;
-        c->failed = true;
-        app_touch(c);
-        return;
-    }
+    /* other messages are read as answers without a status */
+    if (l == NULL || m->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNSPECIFIED)
+        return false;
     struct app_pending *p = container_of(l, struct app_pending, node);
     list_sub(l);
     if (p->recalled) {
@@ -116,4 +114,5 @@ void app_answered(struct app *c, const Aap2__AAPResponse *m)
         node_wake(c->apps->node);
     }
     free(p);
+    return true;
 }

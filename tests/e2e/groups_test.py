@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Groups over real nodes, and endpoints with several subscribers. usage: groups_test.py BIN OUT [TEST...]"""
+"""Groups over real nodes, and endpoints with several subscribers; what a subscriber may send. usage: groups_test.py BIN OUT [TEST...]"""
+
+import time
 
 import aap2
 import node_case
@@ -49,6 +51,40 @@ class GroupsTest(NodeCase):
         second = self.client(1)
         self.assertEqual(second.configure("ipn:1.8", subscribe=True), aap2.UNAUTHORIZED)
         wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
+
+    def test_subscriber_sends_answers_only(self):
+        """Others end its connection, and its deliveries go to the next one."""
+        self.single()
+        sender = self.client(1, "ipn:1.5")
+        strange = {"a bundle": aap2.adu("ipn:1.5", b"x"), "a cancellation": aap2.cancel({3: 1, 4: 1}), "another configuration": aap2.config("ipn:1.7"),
+                   "a keepalive": aap2.framed([(aap2.KEEPALIVE, [])]), "an answer to nothing": aap2.response(), "nonsense": b"\x02\xff\xff"}
+        for k, (what, data) in enumerate(strange.items()):
+            for unanswered in range(0 if what != "an answer to nothing" else 2, 2):
+                with self.subTest(what, unanswered=unanswered):
+                    ended = self.lab.control(1, "counters")["applications"]["malformed"]
+                    one = self.client(1, f"ipn:1.{10 + k}", subscribe=True)
+                    if unanswered:
+                        self.assertEqual(sender.request(f"ipn:1.{10 + k}", b"kept")[0], aap2.SUCCESS)
+                        self.assertEqual(one.delivery(answer=None)[1], b"kept")
+                    one.send(data)
+                    with self.assertRaises(EOFError):  # no answer, which it would read as a request
+                        one.message()
+                    self.assertEqual(self.lab.control(1, "counters")["applications"]["malformed"], ended + 1)
+                    if unanswered:
+                        self.assertEqual(self.client(1, f"ipn:1.{10 + k}", subscribe=True).delivery()[1], b"kept")
+                    wait_for(lambda k=k: f"connection of ipn:1.{10 + k} refused: a subscriber may only send answers" in self.log_text())
+                    time.sleep(1)  # one line a second
+
+    def test_window_beyond_the_limit(self):
+        self.single()
+        sender, receiver = self.client(1, "ipn:1.5"), self.client(1, "ipn:1.6", subscribe=True, window=1025)
+        for _ in range(1025):
+            self.assertEqual(sender.request("ipn:1.6", b"x")[0], aap2.SUCCESS)
+        for _ in range(1024):
+            receiver.delivery(answer=None)
+        receiver.s.settimeout(1)
+        with self.assertRaises(TimeoutError):
+            receiver.message()
 
 
 if __name__ == "__main__":
