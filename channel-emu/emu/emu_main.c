@@ -40,8 +40,10 @@ static const char usage[] =
     "  check    reads a scenario file and prints what would be in effect\n"
     "\n"
     "Examples:\n"
-    "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 --delay 5ms --trace A\n"
-    "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 --scenario link-a.yaml\n"
+    "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 \\\n"
+    "      --delay 5ms --trace A\n"
+    "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 \\\n"
+    "      --scenario link-a.yaml\n"
     "  helio-emu bridge --a eth1 --b eth2 --scenario leo-pass.yaml\n"
     "  helio-emu check link-a.yaml\n";
 

@@ -32,12 +32,12 @@ def printed(words):
 
 
 def wrapped(words):
-    """Lines of examples that argp broke, without a backslash: what had no room stands at the margin of the next one."""
+    """Lines of examples that are too long, or that argp broke without a backslash: what had no room stands at the margin of the next one."""
     said = subprocess.run([BIN / words[0], *words[1:], "--help"], capture_output=True, text=True, check=True).stdout
     part = re.split(r"(?im)^ *examples?\b.*:\n", said)
     lines = [] if len(part) < 2 else part[1].split("\n\n")[0].splitlines()
     broken = [line for line, after in zip(lines, lines[1:]) if re.match(r"\S", after) and len(line) + 1 + len(after.split()[0]) >= 79]
-    return [f"{' '.join(words)}: no line of a terminal, break it with a backslash: {line}" for line in broken]
+    return [f"{' '.join(words)}: no line of a terminal, break it with a backslash: {line}" for line in broken + [x for x in lines if len(x) > 79]]
 
 
 def run(line, folder):

@@ -213,7 +213,7 @@ static const char usage[] =
     "`helio-bundle COMMAND --help` tells more.\n"
     "\n"
     "examples:\n"
-    "  helio-bundle make --source ipn:1.5 --destination ipn:2.7 --text hello -o b.cbor\n"
+    "  helio-bundle make -s ipn:1.5 -d ipn:2.7 --text hello -o b.cbor\n"
     "  helio-bundle show b.cbor\n"
     "  helio-bundle lint b.cbor\n";
 

@@ -192,9 +192,10 @@ static const char usage[] =
     "--help` list the options.\n"
     "\n"
     "examples:\n"
-    "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 --output in\n"
-    "  helio-ltp send image.tif --local 127.0.0.1:1113 --remote 127.0.0.1:1114 --engine 1 "
-    "--peer-engine 2\n";
+    "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 \\\n"
+    "      --output in\n"
+    "  helio-ltp send image.tif --local 127.0.0.1:1113 --remote 127.0.0.1:1114 \\\n"
+    "      --engine 1 --peer-engine 2\n";
 
 void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
 {

@@ -150,7 +150,8 @@ static const char usage[] =
     "examples:\n"
     "  helio-store check /var/lib/helio/1\n"
     "  helio-store list --json /var/lib/helio/1\n"
-    "  helio-store export /var/lib/helio/1 -o saved && helio-bundle show saved/17.bundle\n";
+    "  helio-store export /var/lib/helio/1 -o saved && \\\n"
+    "    helio-bundle show saved/17.bundle\n";
 
 int main(int argc, char **argv)
 {

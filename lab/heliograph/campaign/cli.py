@@ -24,8 +24,8 @@ from . import file, run as campaign_run, traces as campaign_traces
 EPILOG = """examples:
   helio-campaign campaigns/paper-quick.yaml                 # run, then report
   helio-campaign campaigns/paper.yaml --mode relay --out out/relay
-  helio-campaign campaigns/paper.yaml --list | parallel     # one command a run, on any scheduler
-  helio-campaign campaigns/paper.yaml --report              # only the report of what is done
+  helio-campaign campaigns/paper.yaml --list | parallel     # a command a run
+  helio-campaign campaigns/paper.yaml --report              # no new runs
 
 A run that is done is not done again. Ctrl-C keeps what is done.
 exit codes: 0 done, 1 a run failed, 2 wrong usage or campaign file"""

@@ -25,7 +25,8 @@ station link-SATELLITE-STATION.yaml (a scenario with contacts and delays, for he
 lab file) with the trace of its fading, and lab.yaml, a lab with the satellite, its stations and a mission centre.
 
 examples:
-  helio-lab passes --tle iss.txt --station rome=41.9,12.5,0 --station matera=40.65,16.7,540 --for 1d --out leo
+  helio-lab passes --tle iss.txt --station rome=41.9,12.5,0 \\
+      --station matera=40.65,16.7,540 --for 1d --out leo
   helio-lab leo/lab.yaml up --mode sim
 exit codes: 0 done, 1 failed, 2 wrong usage or file"""
 STEP_NS = 100_000  # of a trace

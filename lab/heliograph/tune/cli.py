@@ -22,12 +22,14 @@ from . import config, take
 from .search import STALL, Link, search
 
 EPILOG = """examples:
-  helio-tune --trace A                              # the paper's link: 500 Mbit/s, 5 ms each way, 500 kB
+  helio-tune --trace A                              # 500 Mbit/s, 5 ms, 500 kB
   helio-tune --trace H --goal delay
-  helio-tune --trace pass.txt --rate 2.5Gbit/s --delay 20ms --block 4MB --recovery default
+  helio-tune --trace pass.txt --rate 2.5Gbit/s --delay 20ms --block 4MB \\
+      --recovery default
   helio-tune --bad-mean 2ms --bad-sd 3ms --good-mean 15ms --good-sd 15ms
   helio-tune --trace F --config heliod --output tuned/
-  helio-tune --trace H --return-trace iid:0.02 --processing 4ms --realisations 20
+  helio-tune --trace H --return-trace iid:0.02 --processing 4ms \\
+      --realisations 20
 
 exit codes: 0 done, 1 failed, 2 wrong usage"""
 
