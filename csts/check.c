@@ -28,6 +28,27 @@ static void check_link(const struct csts_link *l)
     }
 }
 
+/* Forward Frame: each frame has one fate. */
+static void check_forward(const struct csts_service *v)
+{
+    const struct forward *f = v->forward;
+    size_t held = 0;
+    uint32_t units = 0;
+    list_for_each (it, &f->queue) {
+        held += cost_of(container_of(it, struct unit, node));
+        units++;
+    }
+    assert(held == f->held && units == f->units);
+    assert(f->active || (units == 0 && !f->ours));
+    assert(!f->active || v->link != NULL);
+    assert(!f->lost || units > 0 || (f->processing != NULL && f->ours));
+    assert(kept_is(&f->timer) == (f->c.timely && f->c.latency > 0 && units > 0));
+    assert(!f->c.timely || units < 2 || held <= f->c.queue_max);
+    const struct csts_forward_counts *c = &f->counts; /* each frame has one fate */
+    assert(c->received == c->processed + c->interrupted + c->discarded + c->overrun + c->late +
+                              c->refused + units + (f->processing != NULL));
+}
+
 void csts_check(const struct csts *s)
 {
     isp1_check(&s->isp);
@@ -37,7 +58,7 @@ void csts_check(const struct csts *s)
         const struct csts_service *v = container_of(it, struct csts_service, node);
         assert(v->link == NULL || v->link->service == v);
         if (v->forward != NULL)
-            assoc_forward_check(v);
+            check_forward(v);
     }
 }
 

@@ -44,6 +44,5 @@ void assoc_forward_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 void assoc_forward_leave(struct csts_service *v); /* the procedure is no longer active */
 bool assoc_forward_expire(struct csts_service *v, tick now);
 void assoc_forward_free(struct csts_service *v);
-void assoc_forward_check(const struct csts_service *v);
 
 #endif
