@@ -13,7 +13,8 @@ void node_medium_fits(struct node *n, uint64_t bytes);
 /* What limits the bundles' bytes at the moment: store.limit, or the medium. */
 uint64_t node_medium_limit(const struct node *n);
 bool node_medium_short(const struct node *n);
-/* Once a second, and at the start: is there something to tell? */
+/* Once a second, and at the start: logs that the medium is short of room, that it got worse, and
+ * that it is over. */
 void node_medium_watch(struct node *n);
 
 #endif

@@ -16,7 +16,7 @@ bool say_few(struct say *s, struct say_few *few, tick now, enum say_level level,
     if (level > s->level)
         return true;
     if (!allowance_take(&few->spent, few->pause, few->burst, now)) {
-        few->untold++;
+        few->left_out++;
         return false;
     }
     (void)vsnprintf(text, sizeof text, format, args);
@@ -24,10 +24,10 @@ bool say_few(struct say *s, struct say_few *few, tick now, enum say_level level,
     return true;
 }
 
-void say_untold(struct say *s, struct say_few *few)
+void say_left_out(struct say *s, struct say_few *few)
 {
-    if (few->untold > 0)
-        say(s, LEVEL_WARNING, "%" PRIu64 " more lines about %s were left out", few->untold,
+    if (few->left_out > 0)
+        say(s, LEVEL_WARNING, "%" PRIu64 " more lines about %s were left out", few->left_out,
             few->about);
-    few->untold = 0;
+    few->left_out = 0;
 }

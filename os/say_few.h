@@ -16,14 +16,14 @@ struct say_few {
     uint64_t burst;    /* >= 1 */
     tick pause;
     /* its own: */
-    tick spent;      /* base/allowance.h */
-    uint64_t untold; /* lines left out since the last say_untold */
+    tick spent;        /* base/allowance.h */
+    uint64_t left_out; /* lines since the last say_left_out */
 };
 
 /* As say, within the allowance. False: the line was left out and counted. */
 bool say_few(struct say *s, struct say_few *few, tick now, enum say_level level, const char *format,
              va_list args) __attribute__((format(printf, 5, 0)));
-/* Logs how many lines were left out; nothing, if none was. */
-void say_untold(struct say *s, struct say_few *few);
+/* Logs the number of lines that were left out, if there are any. */
+void say_left_out(struct say *s, struct say_few *few);
 
 #endif

@@ -29,7 +29,7 @@ struct world_run {
     size_t len;
     /* Sets the clock to `due`, unless it is later already. */
     void (*advance)(void *context, tick due);
-    /* After each thing: lets everybody act who was told something. */
+    /* After each thing: the engines and nodes that it concerned act. */
     void (*drain)(void *context);
     void *context;
 };

@@ -59,8 +59,8 @@ START_TEST(the_rest_is_counted)
     begin_log();
     for (int i = 0; i < 10; i++)
         say_at(TICK_S, LEVEL_WARNING, "first %d", i);
-    say_untold(&log_of, &few);
-    say_untold(&log_of, &few); /* was reported already */
+    say_left_out(&log_of, &few);
+    say_left_out(&log_of, &few); /* was reported already */
     for (int i = 0; i < 10; i++)
         say_at(2 * TICK_S, LEVEL_WARNING, "second %d", i);
     say_at(100 * TICK_S, LEVEL_WARNING, "third");
@@ -69,7 +69,7 @@ START_TEST(the_rest_is_counted)
     ck_assert_int_eq(count_of(text, "7 more lines about connections were left out"), 1);
     ck_assert_int_eq(count_of(text, "second"), 1);
     ck_assert_int_eq(count_of(text, "third"), 1);
-    ck_assert_uint_eq(few.untold, 9);
+    ck_assert_uint_eq(few.left_out, 9);
 }
 END_TEST
 
@@ -82,11 +82,11 @@ START_TEST(a_lower_level_costs_nothing)
         say_at(TICK_S, LEVEL_INFO, "info %d", i);
     for (int i = 0; i < 3; i++)
         say_at(TICK_S, LEVEL_WARNING, "warning %d", i);
-    say_untold(&log_of, &few);
+    say_left_out(&log_of, &few);
     end_log(text, sizeof text);
     ck_assert_int_eq(count_of(text, "info"), 0);
     ck_assert_int_eq(count_of(text, "\n"), 3);
-    ck_assert_uint_eq(few.untold, 0);
+    ck_assert_uint_eq(few.left_out, 0);
 }
 END_TEST
 

@@ -27,7 +27,7 @@
 #include "tools/csts/csts_uplink.h"
 #include "tools/csts/helio_csts.h"
 
-#define UNTOLD_AFTER TICK_S /* lines that were left out are logged so much later */
+#define LEFT_OUT_AFTER TICK_S /* lines that were left out are logged so much later */
 
 /* Lines of the log that users, and others who connect, can cause as often as they like. */
 enum line { LINES_REFUSED, LINES_USERS, LINES_COUNT };
@@ -37,7 +37,7 @@ struct station {
     struct world *world;
     struct say log;
     struct say_few lines[LINES_COUNT];
-    struct alarm untold; /* lines were left out: their number is logged then */
+    struct alarm left_out; /* lines were left out: their number is logged then */
     struct csts *csts;
     struct csts_service *service, *forward; /* forward NULL: there is none */
     struct csts_uplink uplink;
@@ -77,15 +77,15 @@ say_line_of(struct station *t, enum line kind, enum say_level level, const char 
     va_start(args, format);
     const bool said = say_few(&t->log, &t->lines[kind], now, level, format, args);
     va_end(args);
-    if (!said && alarm_due(&t->untold) == TICK_NEVER)
-        alarm_set(&t->untold, now + UNTOLD_AFTER);
+    if (!said && alarm_due(&t->left_out) == TICK_NEVER)
+        alarm_set(&t->left_out, now + LEFT_OUT_AFTER);
 }
 
-static void tell_untold(void *context)
+static void log_left_out(void *context)
 {
     struct station *t = context;
     for (int k = 0; k < LINES_COUNT; k++)
-        say_untold(&t->log, &t->lines[k]);
+        say_left_out(&t->log, &t->lines[k]);
 }
 
 /* ---- values ---- */
@@ -414,7 +414,7 @@ static void on_signal(void *context, int number)
         csts_conn_free(v->conn);
         free_visitor(v);
     }
-    alarm_fini(&t->untold);
+    alarm_fini(&t->left_out);
     alarm_fini(&t->alarm);
     if (t->forward != NULL) {
         tell_frames(t);
@@ -450,7 +450,7 @@ static int run_station(struct station *t)
             uv_signals_close(t->signals);
         return 1;
     }
-    alarm_init(&t->untold, t->world, ALARM_APP, tell_untold, t);
+    alarm_init(&t->left_out, t->world, ALARM_APP, log_left_out, t);
     alarm_init(&t->alarm, t->world, ALARM_APP, on_time, t);
     if (t->options->has_metrics)
         fetch_init(&t->fetch, t->world, &t->options->metrics, t->options->token, on_metrics, t);

@@ -314,7 +314,7 @@ static void on_clock(void *context)
         for (size_t i = 0; i < t->settings->instances_len; i++)
             if (t->instances[i].source != NULL)
                 tell_losses(&t->instances[i]);
-        station_tell_untold(t);
+        station_say_left_out(t);
     }
     alarm_set(&t->clock, world_now(t->world) + CLOCK);
 }
@@ -531,8 +531,8 @@ void station_say(struct station *t, enum station_line kind, enum say_level level
     va_end(args);
 }
 
-void station_tell_untold(struct station *t)
+void station_say_left_out(struct station *t)
 {
     for (int k = 0; k < LINES_COUNT; k++)
-        say_untold(&t->log, &t->lines[k]);
+        say_left_out(&t->log, &t->lines[k]);
 }

@@ -193,7 +193,7 @@ struct station {
 void station_say(struct station *t, enum station_line kind, enum say_level level,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* How many were left out. */
-void station_tell_untold(struct station *t);
+void station_say_left_out(struct station *t);
 
 /* A user's connection. */
 struct visit {
