@@ -17,7 +17,6 @@
 #include "node/node_meter.h"
 #include "node/node_names.h"
 #include "node/node_self.h"
-#include "node/node_state.h"
 #include "node/plan/node_plan.h"
 #include "os/memory_guard.h"
 

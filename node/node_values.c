@@ -7,7 +7,6 @@
 #include "node/node_medium.h"
 #include "node/node_meter.h"
 #include "node/node_security.h"
-#include "node/node_state.h"
 
 void link_sample_take(const struct node *n, const struct node_link *l, struct agent_now now,
                       struct link_sample *out)

@@ -18,7 +18,6 @@
 #include "node/node_meter.h"
 #include "node/node_permit.h"
 #include "node/node_shortage.h"
-#include "node/node_state.h"
 
 #define PAUSE_FIRST (10 * TICK_S)
 #define PAUSE_MOST (600 * TICK_S)

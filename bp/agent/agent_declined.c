@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
-#include "bp/agent/agent_why.h"
 
 struct declined {
     struct hash_node by_key; /* in agent.declined */

@@ -11,7 +11,6 @@
 
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_security.h"
-#include "bp/agent/agent_why.h"
 
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e)
 {

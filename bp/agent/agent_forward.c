@@ -11,7 +11,6 @@
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
-#include "bp/agent/agent_why.h"
 
 static void drop_unknown_blocks(struct bundle *b)
 {

@@ -414,6 +414,10 @@ void agent_resume(struct agent *a, struct queue *q);
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
 
+/* agent_why.c: remembers for agent_why that an attempt to forward or to deliver the bundle failed.
+ * reason: static text; NULL: it was taken back before it was sent. */
+void record_failed(struct record *r, const char *reason);
+
 /* agent_ask.c: questions and notes to the router */
 /* The route of a bundle that is not admitted yet: TO_ENDPOINT, a link, or NO_ROUTE (there is one
  * later). Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG if it must not be fragmented. */

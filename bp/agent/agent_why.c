@@ -3,8 +3,6 @@
  * Explains for people why a bundle is still here: its queue, its pause, the router's answer now, or
  * what is remembered of it. Nothing changes, and nothing can fail: "not here" is an answer, too.
  */
-#include "bp/agent/agent_why.h"
-
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"

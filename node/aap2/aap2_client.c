@@ -563,3 +563,23 @@ void aap2_client_check(const struct aap2_client *c)
     bool waits = c->state == AAP2_GREETING || c->state == AAP2_REGISTERING;
     assert(waits == (alarm_due(&c->patience) != TICK_NEVER));
 }
+
+int aap2_endpoint(const char *node, const char *service, char out[AAP2_EID_MAX])
+{
+    size_t len = strlen(node);
+    if (strncmp(node, "ipn:", 4) == 0) {
+        const char *dot = strrchr(node, '.');
+        if (dot == NULL)
+            return HELIO_EINVAL;
+        len = (size_t)(dot + 1 - node);
+    } else if (strncmp(node, "dtn://", 6) != 0) {
+        return HELIO_EINVAL;
+    }
+    if (len + strlen(service) + 2 > AAP2_EID_MAX)
+        return HELIO_EINVAL;
+    memcpy(out, node, len);
+    if (node[0] == 'd' && out[len - 1] != '/')
+        out[len++] = '/';
+    memcpy(out + len, service, strlen(service) + 1);
+    return 0;
+}

@@ -16,8 +16,8 @@
 #include "node/control/control_list.h"
 #include "node/control/control_words.h"
 #include "node/node_log.h"
+#include "node/node_meter.h"
 #include "node/node_names.h"
-#include "node/node_state.h"
 #include "node/node_values.h"
 
 #define REFUSALS_TOLD 20 /* lines of the log in … */

@@ -14,7 +14,6 @@
 #include "node/control/control.h"
 #include "node/control/control_list.h"
 #include "node/node_meter.h"
-#include "node/node_state.h"
 #include "node/node_values.h"
 
 /* What the peer of a link, or this node's applications, hold of the node, and their share of it. */

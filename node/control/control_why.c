@@ -16,7 +16,6 @@
 #include "node/control/control.h"
 #include "node/node_meter.h"
 #include "node/node_shortage.h"
-#include "node/node_state.h"
 #include "node/storage.h"
 
 #define SENTENCE 384

@@ -3,7 +3,7 @@
  * A family at a time, as the format wants it: its help and type, then a sample for each link or
  * reason. Each link is asked once. What can go wrong: memory.
  */
-#include "node/http/metrics.h"
+#include "node/http/node_http.h"
 
 #include <inttypes.h>
 #include <stdio.h>

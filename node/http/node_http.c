@@ -10,10 +10,7 @@
 #include <stdlib.h>
 
 #include "node/control/control.h"
-#include "node/http/metrics.h"
-#include "node/http/status_page.h"
 #include "node/node_meter.h"
-#include "node/node_state.h"
 
 #define LINKS_SHOWN 50
 #define DESTINATIONS_SHOWN 50

@@ -6,8 +6,8 @@
  */
 #include "tests/unit/tools_links.h"
 
+#include "node/node_meter.h"
 #include "node/node_names.h"
-#include "node/node_state.h"
 #include "node/node_watch.h"
 #include "tests/unit/suite.h"
 

@@ -19,7 +19,7 @@
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/csts/csts_conn.h"
-#include "tools/csts/csts_print.h"
+#include "tools/csts/csts_value.h"
 #include "tools/csts/helio_csts.h"
 #include "tools/sle/sle_frames_file.h"
 

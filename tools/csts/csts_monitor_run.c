@@ -16,7 +16,6 @@
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/csts/csts_conn.h"
-#include "tools/csts/csts_print.h"
 #include "tools/csts/csts_value.h"
 #include "tools/csts/helio_csts.h"
 

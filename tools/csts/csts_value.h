@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of parameters as people write them, and as BER. */
+/* Values of parameters as text and as BER; times and refusals as text. */
 #ifndef TOOLS_CSTS_VALUE_H
 #define TOOLS_CSTS_VALUE_H
 
 #include <jansson.h>
 
-#include "base/slice.h"
+#include "csts/engine.h"
 
 enum figure_type {
     FIGURE_INTEGER,
@@ -25,5 +25,11 @@ size_t figure_encode(enum figure_type type, const char *text, uint8_t *out, size
 /* What one BER value of a universal type is: a number, a boolean, a string; of others, and of what
  * is none, their octets in hexadecimal digits. NULL: memory is out. */
 json_t *figure_decode(struct slice in);
+
+enum { CSTS_TIME_TEXT = 64 };
+/* Writes the time in UTC with microseconds. Returns out. */
+const char *csts_time_text(struct sle_time t, char out[CSTS_TIME_TEXT]);
+/* Writes why a return is negative into out[cap]. Returns out. */
+const char *csts_refusal_text(const struct csts_diagnostic *d, char *out, size_t cap);
 
 #endif

@@ -182,8 +182,9 @@ void stack_channel_step(struct stack_channel *c);
 /* The relay that listens there; NULL: none. */
 struct stack_channel *stack_relay_at(const struct stack *s, const struct address *listen);
 
-/* stack_capture.c. number: of the channel. 0, or an error that was said. put: a datagram enters the
- * channel, or leaves it (after), now. */
+/* Opens the channel's captures. number: of the channel, part of the files' identity. Returns 0, or
+ * HELIO_EIO, which was reported on standard error. put: a datagram enters the channel now, or
+ * leaves it (after). */
 int stack_capture_open(struct stack_channel *c, size_t number);
 void stack_capture_put(struct stack_channel *c, bool after, int dir, const struct address *from,
                        const struct address *to, struct slice frame);
