@@ -32,10 +32,14 @@ struct log_writer;
 struct memory_guard;
 struct seglog;
 
-/* Rates of the last minutes, bit/s, each the mean of a step; those of the links are kept while
- * somebody may look (http.listen). */
-#define METER_PAST 120
-#define METER_STEP_S 5
+/* Rates of the last 5 minutes, and of the last hour: bit/s, each the mean of a step. Those of the
+ * links are kept while somebody may look (http.listen). */
+enum meter_span { METER_MINUTES, METER_HOUR, METER_SPANS };
+#define METER_STEP_S                                                                               \
+    {                                                                                              \
+        5, 60                                                                                      \
+    }
+#define METER_PAST 60 /* steps of a span */
 struct meter_past {
     unsigned first, len; /* a ring */
     uint64_t tx_bytes, rx_bytes;
@@ -48,7 +52,7 @@ struct link_meter {
     tick at; /* 0: not yet */
     uint64_t tx_bytes, rx_bytes, resent_bytes;
     uint64_t tx_bps, rx_bps, resent_bps;
-    struct meter_past *past; /* NULL: not kept */
+    struct meter_past *past; /* METER_SPANS of them; NULL: not kept */
 };
 
 struct node_link {
@@ -175,7 +179,7 @@ struct node {
     tick started;
     struct node_clock clock;
     struct node_watch watch;
-    struct meter_past *past;      /* of all links; NULL: not kept */
+    struct meter_past *past;      /* of all links, as in struct link_meter */
     struct http *http;            /* NULL: it is off */
     struct node_backlog *backlog; /* node_backlog.h; NULL: nobody has asked */
     bool earlier_life;            /* the store has been this node's before */

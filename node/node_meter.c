@@ -21,15 +21,12 @@ static uint64_t rate_of(uint64_t bytes, uint64_t before, tick time)
                                        : (uint64_t)((double)(bytes - before) * 8e9 / (double)time);
 }
 
-/* One step more of the last minutes. A counter that is less than before began anew. */
-static void add_past(struct meter_past **past, uint64_t tx, uint64_t rx, tick now)
+static const unsigned step_s[METER_SPANS] = METER_STEP_S;
+
+/* One step more. A counter that is less than before began anew. */
+static void add_step(struct meter_past *p, uint64_t tx, uint64_t rx, tick now)
 {
-    struct meter_past *p = *past;
-    if (p == NULL) {
-        *past = p = calloc(1, sizeof *p);
-        if (p == NULL)
-            return; /* the page shows fewer */
-    } else {
+    if (p->at != 0) {
         unsigned at = (p->first + p->len) % METER_PAST;
         p->tx[at] = (float)rate_of(tx, p->tx_bytes, now - p->at);
         p->rx[at] = (float)rate_of(rx, p->rx_bytes, now - p->at);
@@ -42,26 +39,38 @@ static void add_past(struct meter_past **past, uint64_t tx, uint64_t rx, tick no
     assert(p->len <= METER_PAST);
 }
 
-/* Links that come and go would make the sum of their counters jump: rates are summed. */
-static void keep_past(struct node *n, tick now)
+static struct meter_past *own_past(struct meter_past **past)
 {
+    if (*past == NULL)
+        *past = calloc(METER_SPANS, sizeof **past);
+    return *past; /* NULL: the page shows fewer */
+}
+
+static double last_of(const struct meter_past *p, const float *of)
+{
+    return p->len == 0 ? 0 : (double)of[(p->first + p->len - 1) % METER_PAST];
+}
+
+/* Links that come and go would make the sum of their counters jump: rates are summed. */
+static void keep_span(struct node *n, enum meter_span span, tick now)
+{
+    struct meter_past *all = own_past(&n->past);
     double tx = 0, rx = 0;
-    if (n->past != NULL && now - n->past->at < METER_STEP_S * TICK_S - TICK_S / 2)
+    if (all == NULL ||
+        (all[span].at != 0 && now - all[span].at < step_s[span] * TICK_S - TICK_S / 2))
         return;
     for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = n->links[i];
-        if (l == NULL)
+        struct link_meter *m = n->links[i] == NULL ? NULL : &n->links[i]->meter;
+        const struct meter_past *p = m == NULL ? NULL : own_past(&m->past);
+        if (p == NULL)
             continue;
-        add_past(&l->meter.past, l->meter.tx_bytes, l->meter.rx_bytes, now);
-        const struct meter_past *p = l->meter.past;
-        unsigned last = p == NULL || p->len == 0 ? 0 : (p->first + p->len - 1) % METER_PAST;
-        tx += p == NULL || p->len == 0 ? 0 : (double)p->tx[last];
-        rx += p == NULL || p->len == 0 ? 0 : (double)p->rx[last];
+        add_step(&m->past[span], m->tx_bytes, m->rx_bytes, now);
+        tx += last_of(&p[span], p[span].tx);
+        rx += last_of(&p[span], p[span].rx);
     }
-    struct meter_past *all = n->past;
-    double time = all == NULL ? 0 : (double)(now - all->at) / 8e9;
-    add_past(&n->past, all == NULL ? 0 : all->tx_bytes + (uint64_t)(tx * time),
-             all == NULL ? 0 : all->rx_bytes + (uint64_t)(rx * time), now);
+    double time = all[span].at == 0 ? 0 : (double)(now - all[span].at) / 8e9;
+    add_step(&all[span], all[span].tx_bytes + (uint64_t)(tx * time),
+             all[span].rx_bytes + (uint64_t)(rx * time), now);
 }
 
 void node_meter_tick(struct node *n)
@@ -83,8 +92,8 @@ void node_meter_tick(struct node *n)
         m->rx_bytes = g.rx_bytes;
         m->resent_bytes = g.resent_bytes;
     }
-    if (n->http != NULL)
-        keep_past(n, now);
+    for (enum meter_span s = METER_MINUTES; n->http != NULL && s < METER_SPANS; s++)
+        keep_span(n, s, now);
 }
 
 /* ---- states ---- */

@@ -26,12 +26,38 @@ static int busier(const void *a, const void *b)
     return p != q ? (p < q) - (p > q) : ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
-static json_t *past_json(const struct meter_past *past, const float *of)
+static json_t *rates_json(const struct meter_past *past, const float *of)
 {
     json_t *list = json_array();
-    for (unsigned i = 0; past != NULL && i < past->len; i++)
+    for (unsigned i = 0; i < past->len; i++)
         json_array_append_new(list, json_integer((json_int_t)of[(past->first + i) % METER_PAST]));
     return list;
+}
+
+/* Of each span: the rates out, and in. */
+static json_t *past_json(const struct meter_past *past)
+{
+    static const struct meter_past none;
+    json_t *out = json_array();
+    for (enum meter_span s = METER_MINUTES; s < METER_SPANS; s++) {
+        const struct meter_past *p = past == NULL ? &none : &past[s];
+        json_array_append_new(out, json_pack("[o,o]", rates_json(p, p->tx), rates_json(p, p->rx)));
+    }
+    return out;
+}
+
+/* The length of a step of each span, and the time since the latest one ended. */
+static json_t *steps_json(const struct node *n)
+{
+    static const unsigned step_s[METER_SPANS] = METER_STEP_S;
+    tick now = world_now(n->world);
+    json_t *out = json_array();
+    for (enum meter_span s = METER_MINUTES; s < METER_SPANS; s++) {
+        tick since = n->past == NULL ? 0 : now - n->past[s].at;
+        json_array_append_new(out, json_pack("{s:i,s:f}", "step_s", (int)step_s[s], "ended_s",
+                                             (double)since / (double)TICK_S));
+    }
+    return out;
 }
 
 /* By state. */
@@ -63,19 +89,14 @@ static json_t *top_json(struct node *n)
     qsort(all, len, sizeof *all, busier);
     size_t shown = len < LINKS_SHOWN ? len : LINKS_SHOWN;
     control_top_rows(n, all, shown, out);
-    for (size_t i = 0; i < shown; i++) {
-        const struct meter_past *p = all[i]->meter.past;
-        json_array_append_new(past, json_pack("[o,o]", past_json(p, p != NULL ? p->tx : NULL),
-                                              past_json(p, p != NULL ? p->rx : NULL)));
-    }
+    for (size_t i = 0; i < shown; i++)
+        json_array_append_new(past, past_json(all[i]->meter.past));
     free(all);
     json_object_set_new(out, "past", past);
-    json_object_set_new(out, "past_step_s", json_integer(METER_STEP_S));
+    json_object_set_new(out, "past_steps", steps_json(n));
     json_object_set_new(out, "all",
-                        json_pack("{s:o,s:I,s:o,s:o}", "links", tally_json(&tally), "sessions",
-                                  (json_int_t)sessions, "tx",
-                                  past_json(n->past, n->past == NULL ? NULL : n->past->tx), "rx",
-                                  past_json(n->past, n->past == NULL ? NULL : n->past->rx)));
+                        json_pack("{s:o,s:I,s:o}", "links", tally_json(&tally), "sessions",
+                                  (json_int_t)sessions, "past", past_json(n->past)));
     return out;
 }
 

@@ -16,6 +16,37 @@ import tempfile
 import time
 
 
+PHONE, SCREEN = (390, 844), (1280, 1000)
+# What cannot be read of a page: small text, text too near to the colour behind it, columns and texts that are cut off.
+UNREADABLE = """(() => {
+  const found = [], numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => numbers(colour).slice(0, 3).map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((all, v, i) => all + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = getComputedStyle(e).backgroundColor, [, , , alpha] = numbers(colour);
+      if (alpha === undefined || alpha > 0.5) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const scrolls = (e) => e && (["auto", "scroll"].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text; (text = walker.nextNode());) {
+    const e = text.parentElement, style = getComputedStyle(e), words = text.data.trim(), box = e.getBoundingClientRect(), inside = e.closest("svg") !== null;
+    if (!words || ["SCRIPT", "STYLE", "TITLE", "title", "OPTION"].includes(e.tagName) || style.visibility === "hidden" || box.width === 0) continue;
+    const scale = inside && e.getScreenCTM ? e.getScreenCTM().a : 1, size = parseFloat(style.fontSize) * scale, said = words.slice(0, 40);
+    if (size < 11.99) found.push(`${size.toFixed(1)} px: ${said}`);
+    const colour = inside ? style.fill : style.color;
+    if (/^rgb/.test(colour) && contrast(colour, behind(e)) < 4.5) found.push(`contrast ${contrast(colour, behind(e)).toFixed(1)}: ${said}`);
+    if (!scrolls(e) && (box.left < -1 || box.right > innerWidth + 1)) found.push(`cut off: ${said}`);
+    if (!inside && e.scrollWidth > e.clientWidth + 1 && style.overflowX === "hidden") found.push(`cut off: ${said}`);
+  }
+  if (document.documentElement.scrollWidth > innerWidth) found.push(`the page is ${document.documentElement.scrollWidth} px wide`);
+  return found;
+})()"""
+
+
 def find():
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if shutil.which(name):
@@ -129,6 +160,14 @@ class Page:
         text = {"text": key} if len(key) == 1 else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def resize(self, size):
+        """As on a phone or a screen of this size."""
+        self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=size == PHONE)
+
+    def unreadable(self):
+        """Lines about what cannot be read now; in an SVG text has the colour of the page behind it."""
+        return self.evaluate(UNREADABLE)
 
     def screenshot(self, path, whole=False):
         self.call("Page.bringToFront")

@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 import aap2  # noqa: E402
-from browser import Browser  # noqa: E402
+from browser import PHONE, SCREEN, Browser  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 from node_case import wait_for  # noqa: E402
 
@@ -260,9 +260,18 @@ class HttpTest(unittest.TestCase):
             wait("document.querySelector('#rates path.out').getAttribute('d').length > 10")
             page.evaluate("document.querySelector('#filter').value = 'to-3'; document.querySelector('#filter').dispatchEvent(new Event('input'))")
             wait("document.querySelectorAll('#links tbody tr').length == 1")
-            self.assertTrue(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-            page.screenshot(pathlib.Path(self.lab.path("page.png")), whole=True)
             dark = b.open(url, dark=True)
+            dark.evaluate(f"sessionStorage.setItem('token', '{TOKEN}'); location.reload()")
+            for name, shown in (("light", page), ("dark", dark)):
+                for width, size in (("phone", PHONE), ("screen", SCREEN)):
+                    shown.resize(size)
+                    end = time.monotonic() + 300
+                    while not shown.evaluate("document.querySelector('#plan svg') !== null && [...document.querySelectorAll('#rates svg, #plan svg')].every((e) => "
+                                             "e.getAttribute('width') <= innerWidth && e.getAttribute('width') >= Math.min(1200, innerWidth) - 40)"):
+                        self.assertLess(time.monotonic(), end, "the drawings do not have the page's width")
+                        time.sleep(0.1)
+                    self.assertEqual(shown.unreadable(), [], (name, width))
+                    shown.screenshot(pathlib.Path(self.lab.path(f"page-{name}-{width}.png")), whole=True)
             self.assertEqual(dark.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(18, 22, 29)")
             self.assertEqual({r for r in page.requests if not r.startswith(url)}, set())
             self.assertEqual([c for c in page.complaints if "401" not in c], [])
