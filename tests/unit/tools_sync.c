@@ -197,7 +197,7 @@ START_TEST(what_may_not_be)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         ck_assert_int_eq(put(1 + i, names[i], "x"), SYNC_REFUSED);
         ck_assert_int_eq(answer.reason, SYNC_REASON_NAME);
-        ck_assert_int_eq(put(1 + i, names[i], NULL), SYNC_REFUSED);
+        ck_assert_int_eq(put(1 + i, names[i], NULL), SYNC_APPLIED); /* there is nothing of it */
     }
     options.hidden = true; /* all but what these programs believe */
     ck_assert_int_eq(put(1, ".helio-recv/whole", "x"), SYNC_REFUSED);
@@ -215,8 +215,8 @@ START_TEST(what_may_not_be)
     ck_assert_int_eq(answer.reason, SYNC_REASON_SIZE);
     ck_assert_int_eq(put(2, "x", "x"), SYNC_APPLIED);
     c = change_of(UINT64_MAX, "x", NULL); /* the name is another source's */
-    ck_assert_int_eq(give("ipn:3.1", &c), SYNC_REFUSED);
-    ck_assert(answer.reason == SYNC_REASON_OTHER && has_file("copy", "x", "x"));
+    ck_assert_int_eq(give("ipn:3.1", &c), SYNC_APPLIED);
+    ck_assert(has_file("copy", "x", "x"));
     ck_assert_int_eq(put(3, "x", NULL), SYNC_APPLIED); /* it gives it up */
     c = change_of(1, "x", "of 3");
     ck_assert_int_eq(give("ipn:3.1", &c), SYNC_APPLIED);
@@ -407,6 +407,49 @@ START_TEST(a_refused_name_confirms_nothing)
 }
 END_TEST
 
+/* What the copy never took, it does not have to remove. */
+START_TEST(a_refused_name_that_goes_is_confirmed)
+{
+    begin();
+    open_source();
+    write_file("folder", ".f", "text f");
+    write_file("folder", "o", "text o");
+    struct sync_change c = change_of(7, "o", "theirs");
+    ck_assert_int_eq(give("ipn:3.2004", &c), SYNC_APPLIED);
+    run_turns(20);
+    ck_assert_uint_eq(source.open_len, 2); /* a hidden name, a name of another source */
+    ck_assert_int_eq(unlink(path_of("folder", ".f")), 0);
+    ck_assert_int_eq(unlink(path_of("folder", "o")), 0);
+    settle(0);
+    ck_assert(has_file("copy", "o", "theirs"));
+    ck_assert_uint_eq(source.table.names.len, 0);
+    sync_source_fini(&source);
+    end();
+}
+END_TEST
+
+/* A file gets the name of one that was refused: its old name stays at the copy. */
+START_TEST(a_rename_overwrites_a_refused_name)
+{
+    begin();
+    open_source();
+    write_file("folder", ".f", "text old");
+    write_file("folder", "f", "text f");
+    write_file("folder", "k2", "text old");
+    write_file("folder", "k", "text k");
+    ck_assert_int_eq(mkdir(path_of("copy", "k2"), 0777), 0);
+    run_turns(20);
+    ck_assert_uint_eq(source.open_len, 2);
+    rename_file("f", ".f");
+    rename_file("k", "k2");
+    run_turns(50);
+    ck_assert(has_file("copy", "f", "text f") && has_file("copy", "k", "text k"));
+    ck_assert_uint_eq(source.counts.gone, 0);
+    sync_source_fini(&source);
+    end();
+}
+END_TEST
+
 /* Then what is gone has to go first: there is no place for both. */
 START_TEST(a_content_moves_to_the_place_of_its_folder)
 {
@@ -515,6 +558,8 @@ SUITE(tools_sync, t)
     tcase_add_test(t, links_and_folders_in_the_way);
     tcase_add_test(t, both_ends_with_losses_and_restarts);
     tcase_add_test(t, a_refused_name_confirms_nothing);
+    tcase_add_test(t, a_refused_name_that_goes_is_confirmed);
+    tcase_add_test(t, a_rename_overwrites_a_refused_name);
     tcase_add_test(t, a_content_moves_to_the_place_of_its_folder);
     tcase_add_test(t, names_that_are_gone_have_their_own_limit);
     tcase_add_test(t, a_file_that_is_renamed_often_has_a_place);

@@ -305,8 +305,9 @@ static int take_change(struct sync_copy *c, struct arrival *a, struct sync_answe
     if (e != NULL && sync_entry_gone(e) && strcmp(e->source, a->node) != 0)
         sync_table_set_version(&c->table, e, 0);
     const enum sync_reason reason = judge_change(c, a, e);
-    if (reason != SYNC_REASON_NONE)
-        return refuse_change(c, reason, answer);
+    const bool own = e != NULL && e->version != 0 && strcmp(e->source, a->node) == 0;
+    if (reason != SYNC_REASON_NONE) /* what this source does not have here, is gone */
+        return h->type == SYNC_GONE && !own ? 0 : refuse_change(c, reason, answer);
     if (e != NULL && h->version < e->version)
         return 0;
     int rc = h->with ? sync_sum_bytes(h->content, h->sha, &right) : 0;
