@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: an `open` row makes a session, rows of segments and timers count in it, the
- * `close` rows of those ends that are logged finish it, a little later, since rows of that moment
- * may follow. What can go wrong: logs that begin in the middle (rows without their `open` are only
- * counted), that end in the middle (unfinished sessions), a receiver's close that never comes (its
- * session is finished a minute of log time later), and numbers that a restarted node uses again.
+ * The normal case: an `open` row creates a session; rows of segments and timers are counted in it;
+ * the `close` rows of those ends that are logged finish it. It is finished a little later, because
+ * rows of the same moment may follow.
+ *
+ * What can go wrong: logs that begin in the middle (rows without their `open` are only counted) or
+ * end in the middle (unfinished sessions); a missing close of the receiver (its session is finished
+ * after one minute of log time); session numbers that a restarted node uses again.
  */
 #include "tools/analyze/analyze.h"
 
@@ -223,7 +225,7 @@ static void sender_closed(struct analyze *a, struct analyze_session *s, const st
 static void receiver_closed(struct analyze_session *s, const struct event *e)
 {
     assert(s->receiver_log && e->kind == EVENT_CLOSE);
-    /* what was discarded goes on as if its segments had been lost */
+    /* discarded segments are counted as if they had been lost */
     if (s->receiver_closed || (e->cause == OUTCOME_DISCARDED && s->sender_log))
         return;
     s->receiver_closed = true;
@@ -280,7 +282,7 @@ static bool is_another(const struct analyze_session *s, const struct seglog_row 
     return s->receiver_opened != TICK_NEVER && (!s->sender_log || s->sender_closed);
 }
 
-/* Have all logs at hand said that it is over? */
+/* Do all available logs contain the close of the session? */
 static bool is_finished(const struct analyze *a, const struct analyze_session *s)
 {
     assert(s->sender_log || s->receiver_log);
@@ -289,7 +291,8 @@ static bool is_finished(const struct analyze *a, const struct analyze_session *s
     return sender && receiver;
 }
 
-/* For the close of the receiver, of which nothing can be heard before the way there is over. */
+/* Has the receiver's close been waited for? It cannot be logged before the one-way delay has
+ * passed. */
 static bool waited_enough(const struct analyze *a, const struct analyze_session *s, tick now)
 {
     assert(s->sender_closed);
@@ -299,8 +302,8 @@ static bool waited_enough(const struct analyze *a, const struct analyze_session 
     return now > s->closed && now - s->closed > CLOSING_MAX + (far != TICK_NEVER ? far : 0);
 }
 
-/* Finishes what is over. An engine closes a session before it tells of the segment that made it do
- * so, and a segment that was on its way may come after both: hence not before some time. */
+/* Finishes closed sessions. An engine closes a session before it logs the segment that caused the
+ * close, and a segment that was in transit may follow both. So this waits for some time. */
 static int sweep_sessions(struct analyze *a, tick now)
 {
     int rc = 0;
@@ -452,7 +455,7 @@ int analyze_end(struct analyze *a)
             if (rc == 0)
                 rc = finish_session(a, container_of(it, struct analyze_session, order));
         }
-    /* those whose colour is known first: it is then known where the others belong */
+    /* sessions of known colour first: they show to which flow the others belong */
     for (int blank = 0; blank < 2; blank++) {
         struct hash_node *next;
         for (n = hash_walk(&a->sessions, NULL); rc == 0 && n != NULL; n = next) {

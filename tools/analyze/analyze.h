@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the rows of segment logs and drop logs to sessions, and from sessions to figures. Memory
- * holds the open sessions and one summary per flow; a session is given out and forgotten when the
- * logs at hand have said all they can say of it. Pure: rows go in, sessions come out.
+ * From rows of segment logs and drop logs to sessions, and from sessions to figures. Memory holds
+ * the open sessions and one summary per flow. A session is emitted and freed when the available
+ * logs have no more rows of it. Pure: rows are pushed, sessions are pulled.
  *
- * A session is told by its sender's log, by its receiver's, or by both. Only both together, or a
- * drop log, know which segments were lost; with the sender's alone, losses are inferred from
- * timers and reports, and the results say so.
+ * A session is described by its sender's log, its receiver's log, or both. Only both logs together,
+ * or a drop log, show which segments were lost. With the sender's log alone, losses are inferred
+ * from timers and reports, and the results say so.
  */
 #ifndef TOOLS_ANALYZE_H
 #define TOOLS_ANALYZE_H
@@ -43,17 +43,17 @@ struct analyze_sending {
 /* One checkpoint (by its serial number) of a session. */
 struct analyze_cp {
     uint64_t serial;
-    tick first, last; /* transmissions at the sender */
-    tick begin;       /* when the report came that it answers; TICK_NEVER when none did */
+    tick first, last;                /* transmissions at the sender */
+    tick begin;                      /* time of the report that it answers; TICK_NEVER: none */
     struct analyze_sending *sending; /* the first ANALYZE_SENDINGS_MAX */
     uint32_t len, cap;
     uint32_t sent, received;
-    uint32_t early; /* arrivals that came before the sender's row: clocks that differ */
+    uint32_t early; /* arrivals before the sender's row: the clocks differ */
     uint32_t timeouts;
     bool answered;
 };
 
-/* What one direction between two engines has shown, whatever the colour. */
+/* What one direction between two engines has shown, for all colours. */
 struct analyze_path {
     uint64_t originator, peer;
     tick delay;           /* least time from a segment's row at the sender to the receiver's */
@@ -64,7 +64,7 @@ struct analyze_path {
     tick far; /* most time from a first segment to the receiver's open; TICK_NEVER: none seen */
 };
 
-/* One session, as the logs tell it. Times are t_ns of the log, TICK_NEVER when unknown. */
+/* One session, from the logs. Times are t_ns of the log, TICK_NEVER when unknown. */
 struct analyze_session {
     struct hash_node node;
     struct list order; /* in `closing` or `over` */
@@ -143,14 +143,15 @@ struct analyze_gap {
     tick from, to;
 };
 
-/* Losses of sessions that nobody has opened yet, which are kept: one clock can be ahead of another
- * by a millisecond, so that a block's first segment is lost before it was sent. */
+/* Losses of sessions without an `open` row so far. They are kept: one clock can be ahead of
+ * another by a millisecond, so a block's first segment can be logged as lost before it is logged
+ * as sent. */
 #define ANALYZE_EARLY 16
 
 struct analyze {
     struct hash sessions;
     struct list closing; /* closed at the sender, not at the receiver: earliest first */
-    struct list over;    /* closed at all ends, whose last rows may still come: earliest first */
+    struct list over; /* closed at all ends, but their last rows may still follow: earliest first */
     struct analyze_session *recent[2];
     uint64_t nodes[64]; /* of which there is a log */
     size_t nodes_len;
@@ -191,8 +192,8 @@ int analyze_row(struct analyze *a, const struct seglog_row *r);
 /* The next row of a drop log, in order of time with the others. */
 int analyze_drop(struct analyze *a, const struct drop_event *d);
 
-/* The logs begin anew: what follows is another run, whose times may be those of this one again.
- * Sessions still open are given out as unfinished. 0 or HELIO_ENOMEM. */
+/* The logs start again: the next rows are of another run, whose times may repeat. Open sessions are
+ * emitted as unfinished. 0 or HELIO_ENOMEM. */
 int analyze_next_run(struct analyze *a);
 
 /* The logs are at their end: sessions still open are given out as unfinished. 0 or HELIO_ENOMEM. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An arrival belongs to the last transmission that can have arrived by then, a drop to the last one
- * before it. What can go wrong: times that jitter, arrivals of what nobody sent (clocks that
- * differ, copies made on the way), and sessions of so many checkpoints, or checkpoints sent so
- * often, that the further ones are only counted.
+ * An arrival belongs to the last transmission that can have arrived by that time, a drop to the
+ * last transmission before it. What can go wrong: times with jitter; arrivals without a
+ * transmission (clocks that differ, copies made in transit); and sessions with too many checkpoints
+ * or retransmissions of them, where the excess is only counted.
  */
 #include "tools/analyze/analyze_checkpoint.h"
 
@@ -12,9 +12,9 @@
 
 #include "base/err.h"
 
-#define JITTER TICK_MS /* of a node's clock, when it tells of a segment */
+#define JITTER TICK_MS /* of a node's clock when it logs a segment */
 
-/* The latest ones are asked for most. */
+/* The latest ones are looked up most often. */
 struct analyze_cp *analyze_cp_find(const struct analyze_session *s, uint64_t serial)
 {
     assert(s->cp_len <= s->cp_cap);
@@ -88,15 +88,15 @@ int analyze_cp_sent(struct analyze_session *s, const struct event *e)
     return rc;
 }
 
-/* One that was sent too short a time ago is not the one that came. */
+/* A transmission too short a time ago cannot be the one that arrived. */
 static bool can_have_come(const struct analyze_sending *t, tick now, tick delay)
 {
     return delay == TICK_NEVER ||
            (now >= t->at && now - t->at >= delay - tick_min(delay / 16, JITTER));
 }
 
-/* The last one that can have come and has not; when the clocks of real nodes leave none of these,
- * the first that has not. NULL: all have. */
+/* The last transmission that can have arrived and is not yet matched. If the clocks of real nodes
+ * leave none, the first unmatched one. NULL: all are matched. */
 static struct analyze_sending *which_came(const struct analyze_cp *c, tick now, tick delay)
 {
     assert(c->len <= c->cap);
@@ -168,9 +168,9 @@ static bool is_lost(const struct analyze_session *s, const struct analyze_sendin
     return s->basis == BASIS_DROPS ? t->dropped : !t->received && !under_way(s, t->at, end);
 }
 
-/* Transmissions that were lost with all their copies and waited for: a session that completed
- * did not wait for one that it never repeated (early checkpoints, whose data a later report told
- * of). */
+/* Transmissions that were lost with all their copies and that the session waited for. A completed
+ * session did not wait for a checkpoint that it never repeated (early checkpoints whose data a
+ * later report claimed). */
 static uint64_t rounds_lost(const struct analyze_session *s, const struct analyze_cp *c, tick end)
 {
     assert(s->basis >= BASIS_RECEIVER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which transmissions of a session's checkpoints were lost, one by one, as the logs tell. */
+/* Which transmissions of a session's checkpoints were lost, one by one, according to the logs. */
 #ifndef TOOLS_ANALYZE_CHECKPOINT_H
 #define TOOLS_ANALYZE_CHECKPOINT_H
 
@@ -13,8 +13,8 @@ int analyze_cp_sent(struct analyze_session *s, const struct event *e);
 int analyze_cp_arrived(struct analyze_session *s, const struct event *e);
 void analyze_cp_dropped(struct analyze_session *s, uint64_t serial);
 
-/* What never came, as both ends' logs tell. Not what may still have been on its way when the logs
- * ended, at `end`. */
+/* Transmissions that never arrived, according to both ends' logs. Transmissions that may still have
+ * been in transit when the logs ended, at `end`, are not counted. */
 uint64_t analyze_cp_missing(const struct analyze_session *s, tick end);
 
 /* Of s->basis: how many transmissions of one checkpoint were lost without a break, at most. */

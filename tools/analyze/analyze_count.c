@@ -160,7 +160,7 @@ int analyze_at_receiver(struct analyze *a, struct analyze_session *s, const stru
     if (e->kind == EVENT_TIMER)
         s->rto_report += e->cause == TIMER_REPORT;
     else if (e->kind == EVENT_TX && e->type == 8)
-        s->rx_high = 0; /* what is asked for again may come in any place */
+        s->rx_high = 0; /* retransmitted data may arrive in any order */
     return 0;
 }
 

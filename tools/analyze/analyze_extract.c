@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names are few, so each row is held against all of them. What can go wrong: the disk is full
- * (told at the end), a session with more rows than a page can show (they are counted).
+ * There are few names, so each row is compared with all of them. What can go wrong: the disk is
+ * full (reported at the end); a session with more rows than a page can show (they are counted).
  */
 #include "tools/analyze/analyze_extract.h"
 

@@ -18,7 +18,7 @@ static char colour_of(const struct analyze_session *s)
     return s->green ? 'g' : 'u'; /* no data of it was seen */
 }
 
-/* The flow of this colour; when there is none, the only one of the path, and how many there are. */
+/* The flow of this colour. If there is none: the only flow of the path, and the number of flows. */
 static struct analyze_flow *find_flow(const struct analyze *a, const struct analyze_session *s,
                                       char colour, size_t *of_path)
 {
@@ -37,7 +37,7 @@ static struct analyze_flow *find_flow(const struct analyze *a, const struct anal
     return *of_path == 1 ? only : NULL;
 }
 
-/* A session of which no data was seen is most likely what all others of its path are. */
+/* A session without data rows most probably has the colour of all others of its path. */
 struct analyze_flow *analyze_flow_find(const struct analyze *a, const struct analyze_session *s)
 {
     size_t of_path;
@@ -48,7 +48,7 @@ struct analyze_flow *analyze_flow_find(const struct analyze *a, const struct ana
     return a->flows_len == ANALYZE_FLOWS_MAX ? a->flows[ANALYZE_FLOWS_MAX - 1] : NULL;
 }
 
-/* The first session of a path whose colour is known says what those before it were. */
+/* The first session of a path with a known colour determines the sessions before it. */
 static struct analyze_flow *name_flow(const struct analyze *a, const struct analyze_session *s)
 {
     size_t of_path;
@@ -114,7 +114,7 @@ struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick n
         return NULL;
     if (a->bins_from == TICK_NEVER)
         a->bins_from = a->first_row;
-    bool before = now < a->bins_from; /* of a later run whose clock begins anew */
+    bool before = now < a->bins_from; /* of a later run whose clock starts again */
     int64_t bins = (int64_t)((before ? a->bins_from - now - 1 : now - a->bins_from) / a->bin);
     return series_bin(&p->series, before ? -1 - bins : bins);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each expected value is the user's, else the median of what the log shows of it, else unknown;
- * what is not known makes those sums unknown that need it. */
+/* Each expected value is the user's value, else the median of the values in the log, else unknown.
+ * Sums that need an unknown value are unknown. */
 #include "tools/analyze/analyze_model.h"
 
 #include <assert.h>

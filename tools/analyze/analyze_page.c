@@ -162,7 +162,7 @@ static bool say_nothing(void *context, const char *file, uint64_t line, const ch
     (void)file;
     (void)line;
     (void)why;
-    return true; /* it was told the first time */
+    return true; /* it was reported the first time */
 }
 
 static bool read_again(const struct analyze_options *o, struct analyze_extract *x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows the tables of helio-analyze: the rows of chosen sessions, figures, the page. Each
- * function tells its own errors on standard error. */
+/* Output after the tables of helio-analyze: the rows of chosen sessions, figures, the page. Each
+ * function reports its own errors on standard error. */
 #ifndef TOOLS_ANALYZE_PAGE_H
 #define TOOLS_ANALYZE_PAGE_H
 

@@ -27,7 +27,7 @@ struct analyze_totals {
     uint64_t run; /* the one of all that was asked for; 0: all */
 };
 
-/* Times in ns, told in ms; `what` is the beginning of the line. */
+/* Times in ns, printed in ms; `what` is the beginning of the line. */
 void analyze_times_text(FILE *f, const char *what, const struct hist *h);
 struct json_t *analyze_times_json(const struct hist *h);
 
@@ -36,7 +36,7 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
 /* Returns false when the file cannot be written. */
 bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_totals *t);
 
-/* ---- What is told of the clocks of the logs, and of logs that hold several runs ---- */
+/* ---- The clocks of the logs, and logs that hold several runs ---- */
 
 /* A line for each pair of clocks that differ, each correction, and each doubt; nothing else. */
 void clocks_text(FILE *f, const struct analyze_totals *t);

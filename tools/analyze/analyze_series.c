@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows come in order of time, so the bin is nearly always the last one; a close that is told late
- * finds its own from the end. Memory can run out, nothing else. */
+/* Rows arrive in order of time, so the bin is nearly always the last one. A close that is logged
+ * late searches from the end. What can go wrong: no memory. */
 #include "tools/analyze/analyze_series.h"
 
 #include <assert.h>

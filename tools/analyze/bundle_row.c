@@ -54,7 +54,7 @@ static struct bundle_number read_number(struct fields *f, bool last)
     return n;
 }
 
-/* Up to the comma behind it; in quotes, within which a quote is two. */
+/* Up to the next comma; in a quoted text, two quotes are one quote. */
 static struct bundle_text read_text(struct fields *f, bool last)
 {
     struct bundle_text t = {.at = f->p};

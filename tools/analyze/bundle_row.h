@@ -9,7 +9,7 @@
 #include "bp/agent/event_columns.h"
 #include "tools/analyze/csv_columns.h"
 
-/* A text of the line as it stands there, with its quotes if it has any; a view. */
+/* A text as it is in the line, with its quotes if it has any; a view. */
 struct bundle_text {
     const char *at;
     size_t len;

@@ -161,9 +161,9 @@ static int take_packet(struct capture *c, const struct pcap_packet *raw, int out
     return rc == 1 ? watch_input(c->watch, &p.udp) : rc;
 }
 
-/* The earlier of what entered at this end and what left at it: 1, 0 at the end, or an error. What
- * was read ahead of the other stays. At the same time what left comes first: the other may be the
- * node's answer to it. */
+/* The earlier of the next packet that entered at this end and the next one that left: 1, 0 at the
+ * end, or an error. The other packet is kept for the next call. At equal times the packet that left
+ * is first: the other one may be the node's answer to it. */
 static int take_side(struct capture *c)
 {
     struct side *s = &c->side[0];

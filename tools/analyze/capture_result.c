@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture does not say at which end it was taken unless it is a cooked one: so what it was taken
- * for is told of each, and that two of one end cannot be the two ends. */
+/* Only a cooked capture shows at which end it was taken. So the result states the assumed end of
+ * each capture, and that two captures of one end cannot be both ends. */
 #include "tools/analyze/analyze_result.h"
 
 #include <assert.h>

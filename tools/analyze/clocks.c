@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first row of a segment waits for its row at the other end; their difference goes into a bin,
- * which keeps the least one: what waited in a queue, or was sent again, is longer. What can go
- * wrong: segments that were lost wait for ever, hence the sampling by hash; a session number that
- * is used again replaces what waits; on a busy machine whole bins saw only what waited, and a line
- * through them is no drift (moves_each_quarter says what is).
+ * The first row of a segment waits for its row at the other end. Their difference goes into a bin,
+ * which keeps the least difference: segments that waited in a queue or were retransmitted have
+ * larger ones.
+ *
+ * What can go wrong: lost segments wait for ever, so segments are sampled by hash; a session number
+ * that is used again replaces the waiting row; on a busy machine whole bins contain queued segments
+ * only, and a line through them is no drift (moves_each_quarter decides).
  */
 #include "tools/analyze/clocks.h"
 
@@ -17,7 +19,7 @@
 #include "base/list.h"
 
 #define WIDTH_MIN (10 * TICK_MS)
-#define DRIFT_BINS_MIN 6           /* with both ways */
+#define DRIFT_BINS_MIN 6           /* with both directions */
 #define DRIFT_TIME_MIN TICK_S      /* between the first and the last of them */
 #define DRIFT_SHOWS (20 * TICK_US) /* over the log */
 #define SLOPES_MAX (CLOCKS_BINS * (CLOCKS_BINS - 1) / 2)
@@ -111,7 +113,7 @@ static bool is_followed(const struct clocks *c, uint64_t hash)
     return c->level == 0 || hash >> (64 - c->level) == 0;
 }
 
-/* Half of what waits is given up, those whose hash says so, and so is half of what comes. */
+/* Drops half of the waiting rows, selected by hash, and from now on half of the new ones. */
 static void thin_out(struct clocks *c)
 {
     assert(c->waiting.len == CLOCKS_WAITING_MAX && c->level < 63);
@@ -228,7 +230,7 @@ int clocks_row(struct clocks *c, const struct seglog_row *r)
     return rc;
 }
 
-/* One bin's share in the estimate: offset and delay when both ways were seen. */
+/* One bin's share in the estimate: offset and delay if it has both directions. */
 struct point {
     double t, offset, delay;
 };
@@ -249,7 +251,7 @@ static size_t make_points(const struct clocks_pair *p, const struct clocks_bin b
     return n;
 }
 
-/* Bins as fine as they are with both ways in most of them. */
+/* Bins as fine as possible, so that most of them have both directions. */
 static size_t choose_points(const struct clocks_pair *p, struct point out[CLOCKS_BINS])
 {
     struct clocks_bin bins[CLOCKS_BINS];
@@ -316,7 +318,7 @@ static double median_offset(const struct point *p, size_t n, double slope)
     return median_of(left, n);
 }
 
-/* A way's least differences less a line from the base on. Returns how many there are. */
+/* A direction's least differences minus a line from the base on. Returns their number. */
 static size_t take_slope_off(const struct clocks_pair *p, int way, double slope,
                              double out[CLOCKS_BINS])
 {
@@ -341,11 +343,11 @@ static double find_spread(const struct clocks_pair *p, int way, double slope)
 }
 
 /*
- * Does the least time of a way move as the drift says, from each quarter of the time to the next?
- * What waits only adds: a burst, however long the queue, leaves the least of a quarter where it is
- * unless it lasts as long as the quarter, and load that comes or goes once moves it once. Each step
- * has to be half of what the drift makes it (a quarter of the time's worth), and more than half of
- * what a typical bin is above the least.
+ * Does a direction's least time move as the drift predicts, from each quarter of the time to the
+ * next? Queues only add: a burst leaves the least time of a quarter unchanged unless it lasts for
+ * the whole quarter, and load that begins or ends once moves it once. Each step must be at least
+ * half of the predicted one (a quarter of the drift over all the time), and more than half of the
+ * median bin's distance from the least time.
  */
 static bool moves_each_quarter(const struct clocks_pair *p, const struct clocks_estimate *e,
                                int way)
@@ -368,9 +370,9 @@ static bool moves_each_quarter(const struct clocks_pair *p, const struct clocks_
     return true;
 }
 
-/* Can nothing but clocks explain it? Both ways must show it, the one up, the other down: load of
- * one way moves that alone, load of the machine moves both up. Or there is no constant offset at
- * all by which each delay is at least zero. */
+/* Can only clocks explain it? Both directions must show it, one rising, the other falling: load in
+ * one direction moves only that one, load of the machine raises both. Or no constant offset makes
+ * every delay at least zero. */
 static bool is_drift_proven(const struct clocks_pair *p, const struct clocks_estimate *e,
                             const int64_t least[2])
 {
@@ -388,7 +390,8 @@ static void estimate_drift(struct clocks_estimate *e, const struct point *p, siz
     e->drift_error = slope_error(p, n, e->drift, median_offset(p, n, e->drift));
 }
 
-/* At the base: half the difference of the ways' least times, without what drift adds. */
+/* At the base: half the difference of the directions' least times, without the part of the
+ * drift. */
 static double find_offset(const struct clocks_pair *p, double drift)
 {
     double least[2] = {INFINITY, INFINITY};
@@ -402,7 +405,7 @@ static double find_offset(const struct clocks_pair *p, double drift)
     return (least[0] - least[1]) / 2;
 }
 
-/* The least difference of each way in all the time. */
+/* The least difference of each direction in all the time. */
 static void find_least(const struct clocks_pair *p, struct clocks_estimate *e, int64_t least[2])
 {
     tick from = TICK_NEVER, to = 0;
@@ -438,7 +441,8 @@ struct clocks_estimate clocks_pair_estimate(const struct clocks_pair *p)
     double drift = clocks_drifts(&e) ? e.drift : 0;
     e.offset_ns = find_offset(p, drift) + drift * (double)(int64_t)(e.from - p->base);
     e.error_ns = n > 0 ? points[0].delay : ((double)least[0] + (double)least[1]) / 2;
-    for (size_t i = 1; i < n; i++) /* with drift the two ways' least ones are of different times */
+    for (size_t i = 1; i < n;
+         i++) /* with drift, the least differences of the two directions are of different times */
         e.error_ns = fmin(e.error_ns, points[i].delay);
     e.error_ns = fmax(e.error_ns, 0);
     assert(!isnan(e.offset_ns) && e.error_ns >= 0);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the logs of two nodes say of each other's clocks. A segment that is in both logs has a time
- * at its sender and one at its receiver; their difference is the way's delay plus what the
- * receiver's clock is ahead. Data goes one way, reports the other (or data of the other node), so
- * half the difference of the two is the clocks' offset when both ways take as long; whatever the
- * ways take, it is wrong by no more than half the round trip, since no delay is negative. How the
- * offset moves is the drift. Pure: rows go in, estimates come out; memory is bounded.
+ * Clock differences of two nodes, from their logs. A segment in both logs has a time at its sender
+ * and one at its receiver. Their difference is the one-way delay plus the time by which the
+ * receiver's clock is ahead. Data goes in one direction, reports in the other (or data of the other
+ * node). So half the difference of the two is the clocks' offset if both directions have equal
+ * delays. In any case the error is at most half the round trip, because no delay is negative. The
+ * change of the offset is the drift. Pure: rows are pushed, estimates are pulled. Memory is
+ * bounded.
  */
 #ifndef TOOLS_CLOCKS_H
 #define TOOLS_CLOCKS_H
@@ -23,7 +24,8 @@
            * is left out, and so on: whatever the clocks' distance is */
 #define CLOCKS_FIXES_MAX 64
 
-/* The least differences in a part of the time, of both ways: [0] near to far, [1] far to near. */
+/* The least differences in a part of the time, in both directions: [0] near to far, [1] far to
+ * near. */
 struct clocks_bin {
     int64_t least[2];
     tick at[2]; /* by near's clock */
@@ -44,18 +46,18 @@ struct clocks {
     size_t len; /* of more pairs nothing is said */
 };
 
-/* Of one pair. Without both ways only `before` means something. */
+/* Of one pair. Without both directions only `before` has a meaning. */
 struct clocks_estimate {
     uint64_t near, far;
     uint64_t segments[2];
-    bool both;         /* segments went both ways */
+    bool both;         /* there were segments in both directions */
     bool before;       /* some arrived before it was sent: the clocks differ for certain */
     tick from, to;     /* by near's clock */
     double offset_ns;  /* far's clock less near's, at `from`; constant unless the drift is proven */
     double error_ns;   /* half of the least round trip */
     bool drift_known;  /* the log is long enough, and has enough segments */
     double drift;      /* of far's clock against near's: seconds a second; 0 when not known */
-    bool drift_proven; /* both ways show it in each quarter of the time; else it may be load */
+    bool drift_proven; /* both directions show it in each quarter of the time */
     double drift_error;
     double delay_rate; /* how the delay grows meanwhile, seconds a second */
 };
@@ -64,22 +66,23 @@ struct clocks_estimate {
 int clocks_init(struct clocks *c);
 void clocks_fini(struct clocks *c);
 
-/* A row of any node; rows of one node come in its order, those of different ones in any. Returns 0
- * or HELIO_ENOMEM. */
+/* Pushes a row of any node. Rows of one node are in the order of its log, rows of different nodes
+ * in any order. Returns 0 or HELIO_ENOMEM. */
 int clocks_row(struct clocks *c, const struct seglog_row *r);
 
 struct clocks_estimate clocks_pair_estimate(const struct clocks_pair *p);
 
-/* Does the drift show, beyond its error and beyond what may be the delay of one way that grows? */
+/* Is the drift larger than its error and than a possible growth of the delay in one direction? */
 bool clocks_may_drift(const struct clocks_estimate *e);
 
 /* And can queues or a busy machine not be what shows? */
 bool clocks_drifts(const struct clocks_estimate *e);
 
-/* Are the clocks different whatever the ways take? */
+/* Do the clocks differ for any possible delays? */
 bool clocks_certain(const struct clocks_estimate *e);
 
-/* Is the offset more than a twentieth of the delay? One way may be slower by that. */
+/* Is the offset more than a twentieth of the delay? The directions' delays may differ by that
+ * much. */
 bool clocks_offset_shows(const struct clocks_estimate *e);
 
 /* Is it worth a word: certainly wrong, perhaps drifting, or an offset that shows? */

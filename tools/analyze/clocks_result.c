@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offsets are told in milliseconds with their sign: + is ahead. */
+/* Offsets are printed in milliseconds with their sign: + is ahead. */
 #include "tools/analyze/analyze_result.h"
 
 #include <inttypes.h>

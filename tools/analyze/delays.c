@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The delay of a bundle from its source to its application, hop by hop. Of each way between two
- * nodes the session is asked when its first segment left and how long it was radiated; what follows
- * is the channel when nothing was lost, else the least that any bundle took is, and the rest was
- * spent on sending again. All in whole nanoseconds, so that the parts of all hops and the time at
- * the destination add up to the delay. What can go wrong is memory, in the summary.
+ * The delay of a bundle from its source to its application, hop by hop. The sessions between two
+ * nodes show when the bundle's first segment left and how long it was radiated. The rest is channel
+ * delay if nothing was lost. Else the least rest of any bundle is channel delay, and the excess is
+ * retransmission. All times are whole nanoseconds, so the parts of all hops and the time at the
+ * destination add up to the delay. What can go wrong: no memory for the summary.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static tick after_radiation(const struct stay *s)
            s->failed_before;
 }
 
-/* All but what comes after the radiation. */
+/* Everything except the time after the radiation. */
 static void divide_begin(struct stay *s)
 {
     tick way = s->next->begun - s->sent;
@@ -48,11 +48,11 @@ static void divide_begin(struct stay *s)
 }
 
 struct least {
-    const struct stay *of; /* any of this way */
+    const struct stay *of; /* any one of this route */
     tick clean, any;
 };
 
-/* NULL: there are too many ways; then each is a channel by itself. */
+/* NULL: there are too many routes; then each one is a channel of its own. */
 static struct least *find_least(struct least *at, size_t *len, const struct stay *s)
 {
     for (size_t i = 0; i < *len; i++)
@@ -135,7 +135,7 @@ bool delays_table(FILE *f, const struct lives *l)
     return ferror(f) == 0;
 }
 
-/* The bundles that went the same way. */
+/* The bundles that used the same route. */
 struct path {
     const struct stay *source; /* any of them */
     const char *nodes[HOPS_MAX];

@@ -19,11 +19,11 @@ enum drop_reason {
     DROP_MEMORY,
     DROP_CODEL,
     DROP_SEND,
-    DROP_END,          /* the run ended while it was inside, or before it came */
+    DROP_END,          /* the run ended while the frame was in the channel, or before it arrived */
     DROP_NO_PEER,      /* nowhere to go */
     DROP_SUPER_PACKET, /* several frames joined, not cut */
     DROP_CHECKSUM,     /* it was left to a device */
-    DROP_HANDOVER,     /* on its way, or came, when the link moved */
+    DROP_HANDOVER,     /* in transit or arriving when the link was handed over */
     DROP_CORRUPT,      /* delivered, damaged: the receiver has no use for it */
     DROP_DUPLICATE,
     DROP_MARK,

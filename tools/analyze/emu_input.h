@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The captures that helio-emu writes of its link: pcapng with two interfaces, 0 the forward and 1
- * the return direction, of what enters the link (before) or leaves it (after). Neither is the
- * capture of an end: that of the forward direction's source is what enters forward and what leaves
- * on the return, so both files of a run make up both ends. pcap's own reader does not tell
- * interfaces, so this one does; the order of bytes is this machine's, else the file is not known.
+ * The captures that helio-emu writes of its link: pcapng with two interfaces, 0 for the forward and
+ * 1 for the return direction, of frames that enter the link (before) or leave it (after). Neither
+ * is the capture of an end. The end that sends forward sees what enters forward and what leaves on
+ * the return, so both files of a run make up both ends. libpcap's reader does not report
+ * interfaces, so this file reads pcapng itself. The byte order must be this machine's; else the
+ * file is rejected.
  */
 #ifndef TOOLS_EMU_INPUT_H
 #define TOOLS_EMU_INPUT_H

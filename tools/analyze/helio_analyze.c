@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * helio-analyze: logs and captures to tables and a summary (docs/helio-analyze.md). Finished
- * sessions wait in a file without a name, since their rows need what only the end knows. What can
- * go wrong: files that cannot be read or written (exit code 1), malformed rows (counted and told,
- * the first ones by file and line; with --strict they end the run).
+ * sessions wait in an unnamed file, because their rows need values that are known only at the end.
+ * What can go wrong: files that cannot be read or written (exit code 1); malformed rows, which are
+ * counted and reported, the first ones with file and line. With --strict they end the run.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 #include "tools/analyze/analyze_result.h"
 #include "tools/analyze/analyze_table.h"
 
-#define TOLD_MAX 10 /* malformed rows that are told one by one */
+#define TOLD_MAX 10 /* malformed rows that are reported one by one */
 #define PROGRESS_ROWS (1 << 18)
 #define PATH_BYTES 4096
 #define FIGURE_BINS 60
@@ -71,7 +71,7 @@ static void add_node(void *context, uint64_t node)
     analyze_node(&r->analyze, node);
 }
 
-/* The clocks are looked at once: before their correction, when that is asked for. */
+/* The clocks are estimated once: before their correction, if that was requested. */
 static int add_row(struct run *r, const struct input_row *row)
 {
     int rc = 0;
@@ -141,10 +141,10 @@ static bool ignore_row(void *context, const char *file, uint64_t line, const cha
     (void)file;
     (void)line;
     (void)why;
-    return true; /* it is told when the inputs are analysed */
+    return true; /* it is reported when the inputs are analysed */
 }
 
-/* --clock auto: a first reading, of the clocks alone. What cannot be read is told by the second. */
+/* --clock auto: a first pass, for the clocks only. The second pass reports what cannot be read. */
 static void read_clocks(struct run *r)
 {
     struct analyze_options *o = &r->options;

@@ -42,7 +42,7 @@ struct source {
     uint64_t run;                 /* of the row ahead */
     tick first, high;             /* least time of the first run; most of this one */
     tick first_high;              /* most of the first run */
-    uint64_t back_line;           /* where they first went back; 0: nowhere */
+    uint64_t back_line;           /* where its times first went back; 0: nowhere */
     tick back_by;
 };
 

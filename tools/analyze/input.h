@@ -29,7 +29,7 @@ int input_open(struct input **out, const struct input_file *files, size_t count,
                size_t *failed, char error[256]);
 void input_close(struct input *in);
 
-/* One of the three; it holds until the next one is asked for. */
+/* One of the three; valid until the next one is read. */
 struct input_row {
     const struct seglog_row *log;
     const struct drop_event *drop;
@@ -45,7 +45,7 @@ struct input_back {
     uint64_t runs; /* of the file with most */
 };
 
-/* Two logs of one node that tell of the same time; NULL: there are none. */
+/* Two logs of one node that cover the same time; NULL: there are none. */
 struct input_twins {
     const char *one, *other;
     uint64_t node;
@@ -64,11 +64,10 @@ struct input_view {
 
 #define INPUT_VIEWS_MAX 64
 
-/* The next row: 1, 0 at the end of all files, HELIO_ESTOPPED when `complain` said so, HELIO_ENOMEM,
- * or HELIO_EIO
- * (*failed is the file: its data is damaged, or the disk is). Rows of equal time come in the order
- * of the files, those of drop logs last; within a file the order stays as it is. All files' first
- * runs come before any one's second. */
+/* The next row: 1; 0 at the end of all files; HELIO_ESTOPPED when `complain` said so; HELIO_ENOMEM;
+ * or HELIO_EIO (*failed is the file: its data is damaged, or reading failed). Rows of equal time
+ * are in the order of the files, those of drop logs last; within a file the order stays. All files'
+ * first runs are before any second run. */
 int input_next(struct input *in, struct input_row *row, size_t *failed);
 
 /* From now on the times of each file are those of another clock, by the node of its first row.
@@ -82,8 +81,8 @@ struct input_twins input_twin_logs(const struct input *in);
 /* Why input_next failed, when it is known; else empty. */
 const char *input_error(const struct input *in);
 
-/* Calls `tell` with each node whose log or capture is among the files, as far as their first rows
- * say. */
+/* Calls `tell` with each node whose log or capture is among the files, according to their first
+ * rows. */
 void input_nodes(const struct input *in, void (*tell)(void *context, uint64_t node), void *context);
 
 bool input_has_drops(const struct input *in);

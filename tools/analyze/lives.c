@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stay begins with `accepted`, `restored` or `assembled` and ends with `ended` (or `refused`, by
- * the store). Each row ends one part of it and begins the next, so that the parts add up to the
- * whole. What can go wrong is that rows are missing: then the order of the rest cannot be right,
- * and the parts are not known; what both rows of are there stays known. A node that was killed
- * leaves a stay open; it goes on when the node restores it, or has no end.
+ * the store). Each row ends one part of it and begins the next, so the parts add up to the whole.
+ * What can go wrong: missing rows. Then the order of the others is wrong, and the parts are
+ * unknown; a part with both of its rows stays known. A node that was killed leaves a stay open. The
+ * stay continues when the node restores the bundle, or has no end.
  */
 #include "tools/analyze/lives.h"
 
@@ -103,7 +103,7 @@ static void leave_session(struct lives *l, struct stay *s)
     s->in_session = false;
 }
 
-/* Nothing more comes of it; what its session is may still come. */
+/* The stay has no more rows; rows of its session may still follow. */
 static void shut(struct lives *l, struct stay *s)
 {
     if (s->open)
@@ -189,7 +189,7 @@ static int take_end(struct lives *l, struct stay *s, const struct bundle_row *r)
 {
     const bool refused = r->kind == BUNDLE_REFUSED;
     const struct bundle_text store = {.at = "not_stored", .len = 10};
-    /* One that ends where nobody has it ends in its queue, or apart. */
+    /* A bundle may end in any state; the last part ends with it. */
     move_on(s, r->now, ~0u, s->part);
     s->ended = r->now;
     shut(l, s);
@@ -252,7 +252,7 @@ static int take_step(struct lives *l, struct stay *s, const struct bundle_row *r
     }
 }
 
-/* The node has begun again: how long it did not run nobody knows. */
+/* The node has restarted; the logs do not show how long it did not run. */
 static void take_restart(struct stay *s, tick now)
 {
     s->restarts++;
@@ -271,13 +271,13 @@ static int begin_stay(struct lives *l, const struct bundle_row *r, const char *n
         return 0;
     }
     if (s != NULL)
-        shut(l, s); /* of a life of the node that ended with it */
+        shut(l, s); /* of a run of the node that ended with it */
     s = make_stay(l, r, node);
     if (s == NULL)
         return HELIO_ENOMEM;
     s->whole = r->kind == BUNDLE_ASSEMBLED;
     s->part = r->kind == BUNDLE_ACCEPTED ? LIFE_STORE : LIFE_QUEUE;
-    if (r->kind == BUNDLE_RESTORED) /* when it came here is not in the logs */
+    if (r->kind == BUNDLE_RESTORED) /* the logs do not show when it arrived here */
         take_restart(s, r->now);
     else
         s->begun = r->now;
@@ -375,9 +375,9 @@ static int compare_stays(const void *a, const void *b)
     return by != 0 ? by : compare_numbers(x->key, y->key);
 }
 
-/* Where it went from here: to the node at the other end of the link, after it was sent. Both ends
- * must say so, and nothing of its way here may be missing: a try that was not seen could be the one
- * that came there. */
+/* The next hop of the bundle: the node at the other end of the link, after it was sent. Both ends
+ * must have logged it, and no row of its stay here may be missing: an attempt that is not in the
+ * log could be the one that arrived there. */
 static struct stay *find_next(const struct stay *s, struct stay **of, size_t n)
 {
     if (!stay_is_known(s) || s->peer_out == NULL || s->sent == TICK_NEVER)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lives of bundles, from the bundle logs of any number of nodes and the sessions that their
- * segment logs tell of: one stay for each bundle at each node, and where its time went there. Kept
- * until the end, some 400 bytes each, since only then it is known where a bundle went on.
+ * The history of bundles, from the bundle logs of any number of nodes and the sessions in their
+ * segment logs: one stay for each bundle at each node, and how its time there was spent. Kept until
+ * the end, some 400 bytes each, because only then it is known where a bundle went next.
  */
 #ifndef TOOLS_LIVES_H
 #define TOOLS_LIVES_H
@@ -16,20 +16,21 @@
 /* Where a bundle is, while it is at a node. */
 enum life_part {
     LIFE_STORE,       /* being stored */
-    LIFE_APART,       /* no way now */
+    LIFE_APART,       /* there is no route now */
     LIFE_QUEUE,       /* of a link or an endpoint, pauses included */
-    LIFE_LINK,        /* with the link; of one that tells sessions: until it has one */
+    LIFE_LINK,        /* at the link; if the link logs sessions: until it has one */
     LIFE_SESSION,     /* in a session of the link */
     LIFE_APPLICATION, /* until it says that it has the bundle */
     LIFE_PARTS
 };
 
-/* Where its time went from this node's `accepted` to the next one's; they add up to it exactly. */
+/* How the time from this node's `accepted` to the next one's was spent. The parts add up to it
+ * exactly. */
 enum delay_part {
-    DELAY_QUEUE,          /* at the node, until the first segment of its session left */
-    DELAY_RADIATION,      /* until the last segment that was sent for the first time left */
-    DELAY_CHANNEL,        /* the way, and what receiving and storing take: all that follows when the
-                             session lost nothing, else the least that any bundle took */
+    DELAY_QUEUE,     /* at the node, until the first segment of its session left */
+    DELAY_RADIATION, /* until the last segment that was sent for the first time left */
+    DELAY_CHANNEL,   /* the one-way delay, and the time to receive and store: all the rest if the
+                        session lost nothing, else the least rest of any bundle */
     DELAY_RETRANSMISSION, /* the rest; and tries that failed before */
     DELAY_PARTS
 };
@@ -46,14 +47,14 @@ struct stay {
     uint64_t fragment_offset, adu_length;
     struct bundle_number bytes, payload;
     enum bundle_origin from;
-    tick begun; /* accepted, assembled, or restored from a life that no log has */
+    tick begun; /* accepted, assembled, or restored from a run without a log */
     tick ended, sent_first, sent, delivered; /* sent: the last try */
     bool gap; /* the rows do not follow each other: some are missing, or the node did not run */
     enum life_part part;
     tick since; /* in `part` */
     tick spent[LIFE_PARTS];
     uint64_t tries, failed, lost, restarts;
-    /* of the last session that it went by */
+    /* of the last session that transmitted it */
     bool has_session, session_known;
     uint64_t originator, session;
     tick carried, session_wait, session_time;
@@ -64,7 +65,7 @@ struct stay {
     tick failed_before;     /* in links and sessions of earlier tries, when it was sent last */
     /* made at the end */
     uint64_t hop;            /* 1 at its source; 0: not known */
-    const struct stay *next; /* where it went on */
+    const struct stay *next; /* the next hop */
     tick total;              /* from its source to its application */
     tick delay[DELAY_PARTS]; /* with `next` */
 };
@@ -87,14 +88,15 @@ void lives_session(struct lives *l, const struct analyze_session *s);
 /* After the last row and session: joins the stays of each bundle, and puts them in order. */
 void lives_end(struct lives *l);
 
-/* Do begin and end of it stand in the log? Then its time here is known. */
+/* Does the log have its begin and its end? Then its time here is known. */
 bool stay_is_whole(const struct stay *s);
 /* And is each part of it known, too? */
 bool stay_is_known(const struct stay *s);
 
-/* delays.c: divides the ways to the next node; after the stays are joined. */
+/* delays.c: divides the times to the next node; after the stays are joined. */
 void delays_divide(struct lives *l);
-/* The stay at a bundle's source from which all its way to its application is known, else NULL. */
+/* The stay at a bundle's source from which its whole route to its application is known, else
+ * NULL. */
 const struct stay *delays_delivered(const struct stay *source);
 bool delays_table(FILE *f, const struct lives *l); /* false when it cannot be written */
 struct json_t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The summary of the lives: what became of the bundles at each node and where their time went, from
- * node to node, and from source to application. Only what is known counts; how many that were
- * stands beside. What can go wrong is memory.
+ * The summary of the bundles' histories: their outcome at each node, and how their time was spent,
+ * from node to node and from source to application. Only known values count; their number is
+ * printed beside them. What can go wrong: no memory.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -16,7 +16,7 @@
 static const char *const part_words[LIFE_PARTS] = {"store", "apart",   "queue",
                                                    "link",  "session", "application"};
 
-/* Of one node, or (`to` not NULL) of the way between two. */
+/* Of one node, or (`to` not NULL) of the direction between two. */
 struct sum {
     const char *node, *to;
     uint64_t stays, unfinished, known;
@@ -26,7 +26,7 @@ struct sum {
         uint64_t count;
     } ends[16];
     size_t ends_len;
-    struct hist time; /* at the node, or on the way */
+    struct hist time; /* at the node, or in transit */
 };
 
 struct sums {

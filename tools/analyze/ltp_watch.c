@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datagrams become segments, segments wait in one queue until it is known at which end of their
- * pair of addresses the capture was taken, then each makes its rows. What can go wrong: traffic
- * that is not LTP (given up after its first datagram that is no segment), segments that were not
- * captured whole, and pairs that never say where they were captured: they are taken for the
- * sender's end when the queue is full or the capture ends.
+ * Datagrams become segments. The segments wait in one queue until it is known at which end of their
+ * pair of addresses the capture was taken; then each makes its rows. What can go wrong: traffic
+ * that is not LTP (ignored after the first datagram that is no segment); segments that were not
+ * captured whole; and pairs whose end stays unknown, which are assumed to be at the sender's end
+ * when the queue is full or the capture ends.
  */
 #include "tools/analyze/ltp_watch.h"
 
@@ -18,7 +18,7 @@
 #include "tools/analyze/watch_session.h"
 
 #define DATAGRAM_MAX 65535
-#define ANSWERS_WAIT 64 /* reports that are enough to put one-way pairs together */
+#define ANSWERS_WAIT 64 /* reports that are enough to match one-way pairs */
 
 struct watch {
     const struct watch_options *options;
@@ -26,7 +26,7 @@ struct watch {
     struct watch_pairs pairs;
     struct list held;
     size_t held_len;
-    size_t answers, answers_wait; /* reports of one-way pairs; that make them be looked at */
+    size_t answers, answers_wait; /* reports of one-way pairs after which they are matched */
     bool ending;
     struct hash sessions;
     struct list closed;
@@ -295,7 +295,7 @@ static void forget_session(struct watch *w, struct watch_session *s)
     watch_session_free(s);
 }
 
-/* A new session and the row that says so; NULL when memory is out. */
+/* A new session and its `open` row; NULL: no memory. */
 static struct watch_session *begin_session(struct watch *w, const struct watch_segment *g,
                                            bool sender, const struct seglog_row *row)
 {
@@ -331,7 +331,7 @@ static int process_segment(struct watch *w, const struct watch_segment *g)
     struct seglog_row row = {
         .event = *e, .node = p->engine[p->local], .guessed = p->how == WATCH_ASSUMED};
     row.event.peer = p->engine[!p->local];
-    if (e->session == EVENT_NONE) { /* damaged: only who gets it knows */
+    if (e->session == EVENT_NONE) { /* damaged: only its receiver knows */
         if (from != p->local)
             watch_row_add(&w->rows, &row, EVENT_RX);
         return 0;
@@ -366,8 +366,8 @@ static int process_segment(struct watch *w, const struct watch_segment *g)
     return rc;
 }
 
-/* One-way pairs, and those of which nothing else tells where they were captured, are put together
- * when enough of their segments wait, and before what is left is decided by force. */
+/* One-way pairs, and pairs with no other indication of where they were captured, are matched when
+ * enough of their segments wait, and before the rest is assigned by default. */
 static int join_pairs(struct watch *w, bool last)
 {
     if (!last && w->answers < w->answers_wait)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the LTP segments of a capture to the rows that the log of the node would have at whose end
- * it was taken: sessions opened and closed, why a segment was sent, what became of it when it
- * arrived, timers that ran out (docs/helio-analyze.md, "Captures"). Pure: segments go in, rows come
- * out. Where a pair of addresses was captured is found out from its first segments, which are held
- * back until then.
+ * From the LTP segments of a capture to the rows that the log of the capturing node would have:
+ * sessions opened and closed, why a segment was sent, what happened to it on arrival, timers that
+ * expired (docs/helio-analyze.md, "Captures"). Pure: segments are pushed, rows are pulled. The
+ * first segments of a pair of addresses show where it was captured; they are held back until then.
  */
 #ifndef TOOLS_LTP_WATCH_H
 #define TOOLS_LTP_WATCH_H
@@ -17,7 +16,7 @@
 #define WATCH_PAIRS_MAX 256    /* of addresses; the segments of further ones are other traffic */
 #define WATCH_FLOWS_MAX 512    /* one-way; likewise */
 #define WATCH_HELD_MAX 262144  /* segments that wait for the decision where they were seen */
-#define WATCH_CLOSED_MAX 65536 /* sessions that are over and remembered */
+#define WATCH_CLOSED_MAX 65536 /* sessions that are closed and remembered */
 #define WATCH_TRIAL 4          /* datagrams that must be segments on a port that is not LTP's */
 
 /* An address (IPv4 in its first 4 bytes) and its UDP port. */
@@ -35,13 +34,13 @@ enum watch_how {
     WATCH_ASSUMED,   /* nothing says it */
     WATCH_GIVEN,     /* by the user */
     WATCH_NOTED,     /* the capture has it for each packet */
-    WATCH_BY_TIMES,  /* which answers come at once, and which after a round trip */
+    WATCH_BY_TIMES,  /* which answers follow at once, and which after a round trip */
     WATCH_BY_PASSAGE /* through which pairs sessions pass, one after another */
 };
 
 /* What a pair was taken for. */
 struct watch_view {
-    uint64_t sender, receiver; /* engines; `sender` is who sent more data */
+    uint64_t sender, receiver; /* engines; `sender`: the one that sent more data */
     struct watch_end far;      /* where the receiver is */
     enum watch_place place;    /* whose end it is */
     enum watch_how how;
@@ -57,8 +56,8 @@ struct watch_options {
     size_t ports_len;
     const struct watch_engine *engines; /* given by the user */
     size_t engines_len;
-    tick rto; /* TICK_NEVER: not known, then the least time to an answer; a repetition that comes
-                 earlier is a copy */
+    tick rto; /* TICK_NEVER: not known, then the least time to an answer; an earlier repetition is a
+                 copy */
 };
 
 struct watch_counters {
@@ -88,7 +87,7 @@ void watch_free(struct watch *w);
 /* Takes a datagram. 0 or HELIO_ENOMEM. */
 int watch_input(struct watch *w, const struct watch_datagram *d);
 
-/* There will be no more: what is not decided yet is decided now. */
+/* No more segments will follow: what is undecided is decided now. */
 int watch_end(struct watch *w);
 
 /* The next row: 1, 0 when there is none now, or HELIO_ENOMEM. *row stays until the next call. */

@@ -83,8 +83,8 @@ static unsigned ether_type(struct layer *l, unsigned type)
     return type;
 }
 
-/* On the loopback device every packet is seen twice: as it leaves and as it comes. One is enough,
- * and neither says at which end it was seen. */
+/* On the loopback device every packet is captured twice: as outgoing and as incoming. One is
+ * enough, and neither shows at which end it was captured. */
 static bool read_cooked(unsigned device, unsigned way, struct packet *out)
 {
     if (device == LOOPBACK)
@@ -173,7 +173,7 @@ static enum packet_kind read_ipv4(struct layer *l, struct packet *out)
     return read_transport(l, out->more || out->offset > 0, out);
 }
 
-/* The headers between IPv6 and UDP; false: something else is carried. */
+/* The headers between IPv6 and UDP; false: another protocol. */
 static bool skip_extensions(struct layer *l, uint8_t next, bool *fragment, struct packet *out)
 {
     while (next != UDP) {

@@ -8,7 +8,7 @@
 
 enum packet_kind {
     PACKET_UDP,
-    PACKET_FRAGMENT, /* a part of an IP packet that carries UDP */
+    PACKET_FRAGMENT, /* a fragment of an IP packet with UDP */
     PACKET_OTHER
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each datagram has a buffer of its longest form and the set of bytes that came. What can go wrong:
- * parts that never come, and parts that overlap: bytes that are there already stay. */
+/* Each datagram has a buffer of the maximum size and the set of received bytes. What can go wrong:
+ * missing fragments, and overlapping ones: the bytes that arrived first stay. */
 #include "tools/analyze/reassembly.h"
 
 #include <assert.h>

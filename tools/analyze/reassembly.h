@@ -16,7 +16,7 @@ void reassembly_free(struct reassembly *r);
  * HELIO_ENOMEM. */
 int reassembly_add(struct reassembly *r, const struct packet *p, struct watch_datagram *out);
 
-/* Datagrams given up so far, and those that still wait. */
+/* Number of datagrams that were dropped so far, and of those that still wait. */
 uint64_t reassembly_lost(const struct reassembly *r);
 
 #endif

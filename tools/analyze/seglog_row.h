@@ -14,7 +14,7 @@
 struct seglog_row {
     struct event event;
     uint64_t node;
-    bool guessed; /* that it was seen at this node: nothing in the capture says so */
+    bool guessed; /* it was seen at this node: the capture does not show it */
 };
 
 #define SEGLOG_LINE_MAX CSV_LINE_MAX

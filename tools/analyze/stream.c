@@ -24,7 +24,7 @@ struct stream {
     uint64_t line;
     bool skip; /* the rest of a line that was too long */
     bool over; /* the file has been read to its end */
-    bool cut;  /* which came before that of the compressed data */
+    bool cut;  /* which were read before the compressed data */
 };
 
 static int refill_buffer(struct stream *s)

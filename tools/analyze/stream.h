@@ -22,7 +22,7 @@ int stream_peek(struct stream *s, size_t want, const uint8_t **bytes, size_t *le
 int stream_line(struct stream *s, const char **line, size_t *len, bool *whole);
 uint64_t stream_line_number(const struct stream *s); /* of the last line, from 1 */
 
-/* Compressed data was cut off: what came before it has been read. Known at the end. */
+/* The compressed data is cut off: what was before the cut has been read. Known at the end. */
 bool stream_cut(const struct stream *s);
 
 /* Up to `len` bytes: their number, 0 at the end, HELIO_EIO. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A checkpoint passes the flows f1, f2 … on its way, in this order; its report comes back through
- * g1, g2 …: the first of these starts where the last of those ended. So g1 belongs to the last f,
- * g2 to the one before it. Each report votes so, and the most votes count, since captures miss
- * packets. The first flow of all data begins at the sender, the last one ends at the receiver.
- * What can go wrong: sessions without any report (nothing is put together), numbers that are used
- * again by a node that was started again (few among the votes), and memory.
+ * A checkpoint passes the flows f1, f2 … in this order. Its report returns through g1, g2 …: the
+ * first of these starts where the last of the others ended. So g1 belongs to the last f, g2 to the
+ * one before it. Each report is one vote, and the majority counts, because captures miss packets.
+ * The first flow of all data begins at the sender, the last one ends at the receiver. What can go
+ * wrong: sessions without any report (nothing is matched); session numbers that a restarted node
+ * uses again (few of the votes); no memory.
  */
 #include "tools/analyze/watch_pair.h"
 
@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ltp/segment.h"
 
-#define HOPS_MAX 8 /* of one segment that are told apart */
+#define HOPS_MAX 8 /* of one segment that are distinguished */
 
 enum sight_kind { SIGHT_DATA, SIGHT_CHECKPOINT, SIGHT_REPORT, SIGHT_CANCEL, SIGHT_CANCEL_ACK };
 
@@ -104,7 +104,7 @@ static int note_sight(struct join *j, enum sight_kind kind, const struct event *
     return 0;
 }
 
-/* The answer to what passed `asked` came through `flow`, at the `place`th of its flows. */
+/* The answer to what passed `asked` was seen in `flow`, at the `place`th of its flows. */
 static void vote_pair(struct join *j, const struct sight *asked, size_t place, uint32_t flow)
 {
     if (asked == NULL || place >= asked->len)
@@ -140,7 +140,7 @@ static int look_at(struct join *j, const struct watch_segment *g)
     return rc;
 }
 
-/* The flow that most likely is the other direction of this one; -1: none. */
+/* The flow that is most probably the other direction of this one; -1: none. */
 static long find_partner(const struct join *j, size_t flow)
 {
     assert(flow < j->w->flows_len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two flows that are each other's reverse are a pair from the beginning; the others are put
- * together by watch_join. Times tell at which end of a pair the capture was taken. What can go
- * wrong: pairs that never tell it: they are taken for the sender's end, and marked.
+ * Two flows with exchanged addresses are a pair from the beginning; watch_join matches the others.
+ * Times show at which end of a pair the capture was taken. What can go wrong: pairs whose end stays
+ * unknown: they are assumed to be at the sender's end, and marked.
  */
 #include "tools/analyze/watch_pair.h"
 
@@ -69,8 +69,8 @@ static bool on_port(const struct watch_pairs *w, const struct watch_datagram *d)
     return false;
 }
 
-/* NULL: there is none. On one machine ports tell the ends apart; between machines a node may send
- * from another port than it receives on. */
+/* NULL: there is none. On one machine, ports distinguish the ends. Between machines, a node may
+ * send from another port than it receives on. */
 static struct watch_flow *find_flow(struct watch_pairs *w, const struct watch_end *from,
                                     const struct watch_end *to, bool by_port)
 {
@@ -153,7 +153,7 @@ void watch_times_begin(struct watch_times *t)
         t->response[i / 2][i % 2] = t->loose[i / 2][i % 2] = TICK_NEVER;
 }
 
-/* A checkpoint, its report and the acknowledgement have been seen; it took `back` to come. */
+/* A checkpoint, its report and the acknowledgement have been seen; the answer took `back`. */
 static void note_answer(struct watch_times *p, int x, struct watch_probe *b, tick back)
 {
     assert(x == 0 || x == 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who speaks with whom in a capture: one-way flows of datagrams, the pairs of ends that they
- * belong to, and what is found out of a pair before its segments can become rows. */
+/* One-way flows of datagrams in a capture, the pairs of ends that they belong to, and what must be
+ * known of a pair before its segments can become rows. */
 #ifndef TOOLS_WATCH_PAIR_H
 #define TOOLS_WATCH_PAIR_H
 
@@ -17,7 +17,7 @@ struct watch_probe {
 
 #define WATCH_SEEN 64 /* checkpoints that are known again */
 
-/* What the times between checkpoints, reports and acknowledgements tell of a pair. */
+/* What the times between checkpoints, reports and acknowledgements show about a pair. */
 struct watch_times {
     uint32_t votes[2];               /* for either end as the place of the capture */
     struct watch_probe probe[2];     /* of sessions of either end */
@@ -36,7 +36,7 @@ struct watch_flow {
     int end;       /* and which end of it sends */
 };
 
-/* Two ends between which LTP goes. */
+/* Two ends that exchange LTP segments. */
 struct watch_pair {
     uint64_t engine[2];
     enum watch_place at;
@@ -73,14 +73,14 @@ int watch_from(const struct watch_pairs *w, const struct watch_segment *g);
 int watch_sending_end(const struct watch_pairs *w, const struct watch_segment *g);
 struct watch_pair *watch_pair_of(const struct watch_pairs *w, const struct watch_segment *g);
 
-/* What a segment tells of its pair. `outgoing` as in struct watch_datagram. */
+/* Evidence of a segment about its pair. `outgoing` as in struct watch_datagram. */
 void watch_study(struct watch_pairs *w, const struct watch_segment *g, int outgoing);
 void watch_times_begin(struct watch_times *t);
 void watch_study_times(struct watch_pairs *w, const struct watch_segment *g);
 
 /* Is all known that is needed, or is it not waited for any more? */
 bool watch_decided(struct watch_pair *p);
-void watch_force(struct watch_pair *p); /* there will be no more to decide by */
+void watch_force(struct watch_pair *p); /* there will be no more evidence */
 
 /* The end that sent more data. */
 int watch_most_data(const struct watch_pair *p);
@@ -93,8 +93,8 @@ static inline bool watch_known(uint64_t engine)
     return engine < WATCH_UNKNOWN;
 }
 
-/* Flows that are not each other's reverse, but carry the same sessions: nodes that send from
- * another socket than the one that is answered to, relays that change ports. */
+/* Flows without exchanged addresses but with the same sessions: nodes that send from another socket
+ * than they receive on, relays that change ports. */
 
 /* From the segments that wait (in `held`): puts pairs together of which each has one direction
  * only; when sessions pass several pairs, finds at which of them their sender is, and at which

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sender's end: data goes out, reports come; when all of the red part is claimed and all is
- * sent, the session is over. The receiver's end: data comes, reports go out; when they claim all
- * and each is acknowledged, it is over. A checkpoint or report that is sent again had its timer run
- * out, unless the other end asked for it or had answered it, or it comes earlier than the timer
- * could. What can go wrong: captures that begin in the middle, and segments that contradict each
- * other; neither closes a session.
+ * The sender's end: data is sent, reports are received; when the whole red part is claimed and
+ * everything is sent, the session is closed. The receiver's end: data is received, reports are
+ * sent; when they claim everything and each is acknowledged, it is closed. A checkpoint or report
+ * that is repeated had its timer expire, unless the other end requested or answered it, or the
+ * repetition is earlier than the timer could be. What can go wrong: captures that begin in the
+ * middle, and segments that contradict each other; neither closes a session.
  */
 #include "tools/analyze/watch_session.h"
 
@@ -74,7 +74,7 @@ bool watch_begins(const struct watch_session *known, const struct watch_segment 
     const struct event *e = &g->event;
     if (e->type >= LTP_RS)
         return false;
-    /* a number that comes again long after is that of a node that was started again */
+    /* a number that is used again much later is of a restarted node */
     bool late = known != NULL && known->closed && e->now > known->closed_at &&
                 e->now - known->closed_at > FORGOTTEN;
     return (known == NULL || late) && (!sender || e->offset == 0);
@@ -128,7 +128,7 @@ static void close_session(struct watch_session *s, const struct seglog_row *row,
     ranges_fini(&s->acked);
 }
 
-/* The lengths that a data segment tells. */
+/* The lengths that a data segment shows. */
 static void learn_event(struct watch_session *s, const struct event *e)
 {
     assert(e->type < LTP_RS);
@@ -180,7 +180,7 @@ static enum event_reason why_again(const struct watch_serial *n, tick now, tick 
     return early ? CAUSE_PROACTIVE : CAUSE_TIMER;
 }
 
-/* A checkpoint or a report goes out; its timer's row comes before. */
+/* A checkpoint or a report is sent; the row of its timer precedes it. */
 static int serial_sent(struct watch_session *s, uint64_t serial, tick rto, enum event_timer timer,
                        const struct seglog_row *row, struct watch_rows *out, struct event *sent)
 {
@@ -228,7 +228,7 @@ static int data_sent(struct watch_session *s, const struct watch_segment *g, tic
     return 0;
 }
 
-/* The row of a segment that came, and what became of it. */
+/* The row of a received segment, and its verdict. */
 static void note_arrival(const struct seglog_row *row, struct watch_rows *out, enum verdict verdict)
 {
     struct seglog_row *r = watch_row_add(out, row, EVENT_RX);
@@ -258,7 +258,7 @@ static int report_arrived(struct watch_session *s, const struct watch_segment *g
     return 0;
 }
 
-/* Its last timer makes a sender give up: that one sends nothing. */
+/* The last expiry of a timer cancels the session and sends no segment. */
 static void gave_up(const struct watch_session *s, const struct seglog_row *row,
                     struct watch_rows *out)
 {
@@ -336,7 +336,7 @@ static int data_arrived(struct watch_session *s, const struct watch_segment *g,
         for (uint32_t i = 0; rc == 0 && i < s->serials_len; i++)
             if (s->serials[i].of == e->cp_serial)
                 s->serials[i].asked = e->now;
-        /* who answers a report has heard it, also when its acknowledgement is lost */
+        /* an answer to a report shows that it arrived, even if its acknowledgement is lost */
         struct watch_serial *answered = e->rpt_serial == 0 ? NULL : find_serial(s, e->rpt_serial);
         if (answered != NULL && !answered->done && rc >= 0)
             rc = acknowledge_serial(s, answered);
@@ -363,7 +363,7 @@ static int ack_arrived(struct watch_session *s, const struct seglog_row *row,
     int rc = n != NULL && !s->closed && !n->done ? acknowledge_serial(s, n) : 0;
     if (rc < 0)
         return rc;
-    /* claims say what has come, also of what the capture does not have */
+    /* claims show what has arrived, also segments that the capture does not have */
     bool green_over = s->length != EVENT_NONE && (s->length == s->red_len || all_data(s));
     if (v == VERDICT_OK && red_over(s) && green_over)
         close_session(s, row, out, OUTCOME_DONE);

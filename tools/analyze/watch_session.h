@@ -10,14 +10,14 @@
 
 #define WATCH_ROWS_MAX 4 /* that one segment can make */
 #define WATCH_RANGES_MAX 4096
-#define WATCH_SERIALS_MAX 4096 /* checkpoints, reports of a session that are told apart */
+#define WATCH_SERIALS_MAX 4096 /* checkpoints and reports of a session that are distinguished */
 
 struct watch_rows {
     struct seglog_row at[WATCH_ROWS_MAX];
     size_t len, next;
 };
 
-/* A segment as it was seen: its row as far as the segment alone tells it, and its claims. */
+/* A captured segment: its row as far as the segment alone determines it, and its claims. */
 struct watch_segment {
     struct list order;
     uint32_t flow;
@@ -31,7 +31,7 @@ struct watch_serial {
     uint64_t serial, of; /* `of` a report: the checkpoint it answers */
     uint64_t count;
     tick last;
-    tick asked; /* a report: when its checkpoint came again; 0: not since it was sent last */
+    tick asked; /* a report: when its checkpoint was repeated; 0: not since it was last sent */
     bool done;  /* a report: acknowledged; a checkpoint: answered */
     struct range *claim; /* a report's, until it is acknowledged */
     size_t claims;

@@ -143,7 +143,7 @@ static bool ends(const char *text, const char *with)
     return n >= m && strcmp(text + n - m, with) == 0;
 }
 
-/* The value in the unit that the end of its name tells; that end is taken off the name. */
+/* The value in the unit that its name ends with; the unit is removed from the name. */
 static void unit_text(const json_t *v, char *name, char *out, size_t cap)
 {
     bool bytes = ends(name, "_bytes");

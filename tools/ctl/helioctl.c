@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helioctl: asks a running node, and tells it what an operator wants. One request line, one answer
- * line, shown as a table or as the JSON that it is. */
+/* helioctl: asks a running node for facts, and sends it an operator's commands. One request line,
+ * one answer line, shown as a table or as the JSON that was received. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -140,7 +140,7 @@ static int arguments_of(const char *command)
     return -1;
 }
 
-/* link add, link set, link remove; a link by such a name is told up or down all the same. */
+/* link add, link set, link remove; a link with such a name can be set up and down all the same. */
 static bool is_link_change(const struct request *r)
 {
     if (r->words_len < 2 || strcmp(r->words[0], "link") != 0)
@@ -500,8 +500,9 @@ static json_t *ask_after(const struct request *r, const char *path, const char *
     return answer;
 }
 
-/* A deletion goes on until all bundles were looked at: the node does so much of it at a time. When
- * a part fails, the answer is that failure, with what the parts before it have deleted. */
+/* A deletion is repeated until all bundles were examined: the node does a limited part of it at a
+ * time. When a part fails, the answer is that failure, with the number of bundles that the earlier
+ * parts have deleted. */
 static json_t *ask_on(const struct request *r, const char *path, const char *line)
 {
     json_t *answer = ctl_ask(path, line, r->timeout, false), *after;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The request goes out, the answer comes in until its line ends. What can go wrong: nobody listens;
- * a node that is stopped or hangs takes the connection and never answers, so each wait has an end;
- * the path is the application socket's, which speaks another protocol.
+ * The request is sent, then the answer is read up to its line end. What can go wrong: no program
+ * listens; a node that is stopped or hangs accepts the connection and never answers, so each wait
+ * has a limit; the path is the application socket, which uses another protocol.
  */
 #include "tools/ctl/helioctl.h"
 
@@ -32,7 +32,7 @@ static int timeout_ms(tick timeout)
     return timeout / TICK_MS > INT32_MAX ? INT32_MAX : (int)(timeout / TICK_MS);
 }
 
-/* 1: it can be read; 0: nothing came in time; -1: error. */
+/* 1: it can be read; 0: timeout; -1: error. */
 static int wait_for(int fd, short events, tick timeout)
 {
     struct pollfd p = {.fd = fd, .events = events};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines are drawn one below the other and each is cleared to its end, so that nothing flickers.
- * What can go wrong: the terminal goes away, or a signal ends the program; in any case it is left
- * as it was found.
+ * Each line is drawn over the old one and cleared to its end, so nothing flickers. What can go
+ * wrong: the terminal closes, or a signal ends the program. In any case the terminal's settings are
+ * restored.
  */
 #include "tools/ctl/helioctl_screen.h"
 
@@ -29,7 +29,7 @@ static void write_all(const char *text, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return; /* the terminal is gone: the next key says so */
+            return; /* the terminal is closed: reading the next key fails */
         text += n;
         len -= (size_t)n;
     }
@@ -134,7 +134,7 @@ static int sequence_key(const char *rest, size_t len)
     return KEY_NONE;
 }
 
-/* Keys that came together are read one by one: a sequence ends at its first letter or '~'. */
+/* Keys that arrived together are read one by one: a sequence ends at its first letter or '~'. */
 static int read_key(void)
 {
     char c, rest[8];

@@ -11,7 +11,7 @@
 #include "base/tick.h"
 
 enum screen_key {
-    KEY_NONE, /* the time is over, or the size is another one */
+    KEY_NONE, /* the time has passed, or the size has changed */
     KEY_END,  /* the program should end: a signal, Ctrl-C, the terminal is gone */
     KEY_UP = 256,
     KEY_DOWN,

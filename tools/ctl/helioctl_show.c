@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers of a node as tables: which columns, and what stands below. What a node does not tell
- * shows as "-". */
+/* Answers of a node as tables: the columns, and the lines below. Values that the node does not send
+ * are shown as "-". */
 #include "tools/ctl/helioctl.h"
 
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One question each interval; its rows, without names, become structs, which are sorted and shown
- * as far as the screen goes. What can go wrong: the node does not answer; on a screen that is
- * shown, and asked again, in lines it is the end.
+ * One request in each interval. Its rows, without names, become structs, which are sorted and shown
+ * as far as the screen permits. What can go wrong: the node does not answer. On a screen this is
+ * shown, and the request is repeated; with lines it ends the program.
  */
 
 #include <jansson.h>
@@ -209,7 +209,7 @@ static bool take_key(struct top *t, int key, const struct screen *s)
     return true;
 }
 
-/* Beside the links: for whom bundles wait, or what the shown link does. */
+/* Beside the links: destinations of queued bundles, or the sessions of the shown link. */
 static void ask_more(struct top *t)
 {
     if (t->detail != NULL)

@@ -44,7 +44,7 @@ struct field_format {
 extern const struct field_format top_fields[F_COUNT];
 
 struct row {
-    struct json_t *values[F_COUNT]; /* borrowed from the answer; NULL: not told */
+    struct json_t *values[F_COUNT]; /* borrowed from the answer; NULL: not in it */
     double share;                   /* of the nominal rate; < 0: it has none */
 };
 
@@ -86,7 +86,7 @@ bool top_is_busy(const struct row *r);
 bool top_is_bad(const struct row *r);
 double top_node_number(const struct top *t, const char *key);
 
-/* As the screen shows a row's value; "-": not told. */
+/* The value of a row as the screen shows it; "-": not known. */
 void top_cell(const struct row *r, int field, char *out, size_t cap);
 
 /* A whole picture; keeps `first` within the rows or lines. */

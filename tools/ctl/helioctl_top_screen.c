@@ -17,7 +17,7 @@ static void put_cell(char *line, size_t cap, size_t *used, int width, const char
     *used += n > 0 && (size_t)n < cap - *used ? (size_t)n : 0;
 }
 
-/* The most important columns that the width has room for, the one that is sorted by among them. */
+/* The most important columns that fit into the width, including the one that is sorted by. */
 static void choose_fields(const struct top *t, unsigned width, bool shown[F_COUNT])
 {
     unsigned used = 0;
@@ -206,7 +206,7 @@ static void show_help(struct screen *s)
         screen_line(s, "", lines[i]);
 }
 
-/* One link, as `links` and `sessions` tell of it. */
+/* One link, from the answers to `links` and `sessions`. */
 static void show_detail(struct top *t, struct screen *s)
 {
     size_t lines = 0, room = s->height > s->line + 1 ? s->height - s->line - 1 : 1;

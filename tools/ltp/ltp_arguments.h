@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of ltp/options.h on a command line, `--copy-spacing TIME` for copy_spacing, with
- * --recovery and --peer-profile: a child of a program's argp parser. Options act in their order, so
- * that a single one can change a named set of recovery switches that stands before it. */
+/* The options of ltp/options.h on a command line, for example `--copy-spacing TIME` for
+ * copy_spacing, with --recovery and --peer-profile: a child of a program's argp parser. Options are
+ * applied in their order. So a single one can change a named set of recovery options that precedes
+ * it. */
 #ifndef TOOLS_LTP_ARGUMENTS_H
 #define TOOLS_LTP_ARGUMENTS_H
 

@@ -21,7 +21,7 @@ struct uv_signals;
 /* What a direction does in a turn. */
 struct tool_user {
     bool (*take)(void *context); /* the engine's notices; true when there were any */
-    tick (*next)(void *context); /* another turn at this time at the latest; TOOL_END: no more */
+    tick (*next)(void *context); /* the latest time of the next turn; TOOL_END: finished */
 };
 
 #define TOOL_END 0u
@@ -37,9 +37,9 @@ struct tool {
     void *context;
     struct udp_peer to;
     bool known;   /* `to` is */
-    bool follow;  /* `to` is where the peer's segments come from */
+    bool follow;  /* `to` is the source address of the peer's segments */
     bool refused; /* datagrams from elsewhere were, and that was said */
-    tick heard;   /* when the latest of them came from there */
+    tick heard;   /* when the latest of them arrived from there */
     struct bucket bucket;
     struct seglog *log;
     bool stopped; /* by SIGINT or SIGTERM */
@@ -47,21 +47,21 @@ struct tool {
     bool behind;  /* a turn's work was not enough */
     tick now, due, flushed;
     tick calm, end;            /* of tool_linger */
-    struct udp_counters count; /* of the port, once it is over */
+    struct udp_counters count; /* of the port, after it was closed */
 };
 
-/* Binds, makes the engine and its one span with `exports` sessions. 0, or -1 after a message. */
+/* Binds, creates the engine and its one span with `exports` sessions. 0, or -1 after a message. */
 int tool_open(struct tool *t, const struct ltp_tool_options *o, uint32_t exports);
 void tool_close(struct tool *t);
 
-/* Turns, each with what arrived and which timers ran out, until the user wants no more. */
+/* Runs turns, each with what arrived and which timers expired, until the user has finished. */
 void tool_run(struct tool *t, const struct tool_user *user, void *context);
 
 /* To be returned by the user's `next`: it is done, but what the peer still repeats is answered,
  * until the engine has been idle for `quiet`, at most for `most`. Notices are dropped. */
 tick tool_linger(struct tool *t, tick quiet, tick most);
 
-/* What went through the engine, for --json; after tool_run. */
+/* The engine's counters, for --json; after tool_run. */
 json_t *tool_counters(const struct tool *t);
 
 /* The word of a cancel reason (RFC 5326 §3.2.4), static. */

@@ -16,8 +16,8 @@ struct ltp_tool_options {
     bool receive, json;
     struct ltp_span span;         /* as far as options say it */
     struct ltp_arguments ltp;     /* reads them */
-    struct address local, remote; /* remote not given: answers go where datagrams come from */
-    enum address_check source;    /* with remote: where datagrams may come from */
+    struct address local, remote; /* remote not given: answers go to the source of the datagrams */
+    enum address_check source;    /* with remote: permitted sources of datagrams */
     uint64_t engine, peer_engine, service;
     uint64_t rate_bps, overhead;
     tick timeout;    /* timeout 0: none */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One engine at one port. What the port or the alarm says begins a turn: what arrived goes in,
- * timers run out, the user takes the notices, segments go out as the rate allows, and the alarm is
- * set for whatever comes next. The engine is asked for nothing new while the socket is full. What
- * can go wrong: the address cannot be bound; a machine that is late, which the bucket's slack makes
- * good.
+ * One engine at one port. An event of the port or the alarm begins a turn: received datagrams are
+ * pushed, timers expire, the user takes the notices, segments are sent as the rate permits, and the
+ * alarm is set to the next deadline. While the socket is full, the engine is not asked for new
+ * segments. What can go wrong: the address cannot be bound; a machine that runs late, for which the
+ * token bucket has slack.
  */
 #include <assert.h>
 #include <signal.h>
@@ -64,8 +64,8 @@ static bool is_peers(enum verdict v)
            v == VERDICT_LIMIT_SESSIONS;
 }
 
-/* Answers go to where the peer's segments come from; to another place than before only when none
- * came from there for a while. */
+/* Answers go to the source of the peer's segments. A new source replaces the former one only if no
+ * segment arrived from that one for a while. */
 static void follow_peer(struct tool *t, const struct address *from)
 {
     bool same = t->known && address_equal(from, &t->to.address);
@@ -123,7 +123,7 @@ static void end_run(struct tool *t)
     uv_world_end(t->world);
 }
 
-/* When it is due; what there is to read comes earlier. */
+/* The alarm's time; received datagrams begin a turn earlier. */
 static void set_alarm(struct tool *t, tick wake)
 {
     bool pending = udp_pending(t->port->io);
@@ -306,7 +306,7 @@ int tool_open(struct tool *t, const struct ltp_tool_options *o, uint32_t exports
     return r == 0 ? 0 : -1;
 }
 
-/* What is closing goes in the world's last rounds. */
+/* Handles that are closing are freed in the world's last rounds. */
 void tool_close(struct tool *t)
 {
     if (t->world != NULL && !t->over) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each block's parts are written at their offsets into ORIGINATOR.SESSION.part, which loses its
- * suffix when red and green part are there to the last byte. A block ends when it is whole, when it
- * is cancelled, or when the engine has given up what is missing of its green part. The sender is
- * told that a part arrived when it is written. What can go wrong: the disk, which cancels the block
- * and ends the program; blocks that are not whole, which count as failed.
+ * The parts of a block are written at their offsets into ORIGINATOR.SESSION.part. The suffix is
+ * removed when the red part and the green part are complete. A block ends when it is complete, when
+ * it is cancelled, or when the engine no longer waits for the rest of its green part. A part is
+ * confirmed to the sender when it is written. What can go wrong: the disk, which cancels the block
+ * and ends the program; incomplete blocks, which count as failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +25,9 @@
 struct block {
     struct list node;
     struct ltp_session_id id;
-    uint64_t service, bytes, red_len, length; /* length EVENT_NONE: the end has not come */
-    bool red;                                 /* the red part has come, or there is none */
-    bool orange;                              /* its sender is told */
+    uint64_t service, bytes, red_len, length; /* length EVENT_NONE: the end has not arrived */
+    bool red;                                 /* the red part is complete, or there is none */
+    bool orange;                              /* it is confirmed to its sender */
     int fd;
     tick began;
 };
@@ -150,7 +150,8 @@ static void take_block(struct receiver *r, struct ltp_notice *n)
     if (!write_at(b->fd, buf_slice(n->data), n->offset)) {
         disk(r, r->options->output);
         buf_drop(n->data);
-        (void)ltp_cancel(r->tool.engine, n->id, LTP_SYS_CNCLD, r->tool.now); /* the peer is told */
+        (void)ltp_cancel(r->tool.engine, n->id, LTP_SYS_CNCLD,
+                         r->tool.now); /* the peer is informed */
         finish_file(r, b, "not_written");
         return;
     }
@@ -211,7 +212,8 @@ static bool is_open(const struct ltp_session_info *open, size_t count, struct lt
     return false;
 }
 
-/* The engine closes without a notice a session whose green part it has given up. */
+/* The engine closes a session with an incomplete green part without a notice, when it no longer
+ * waits for the rest. */
 static void sweep_files(struct receiver *r)
 {
     struct ltp_session_info *open;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each file is read whole and sent as a block; all sessions run at once. The end comes when each
- * has its close notice. What can go wrong: a file that cannot be read, a session that is cancelled,
- * the time or a signal; all end with exit code 1. */
+/* Each file is read as a whole and sent as a block; all sessions run at once. The program ends when
+ * each has its close notice. What can go wrong: a file that cannot be read, a session that is
+ * cancelled, the time limit or a signal; all end with exit code 1. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

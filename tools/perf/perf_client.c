@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: bundles are given to the node while window or rate allow, the node confirms each
- * in order, the server's acknowledgements come as bundles; after the last one the server is asked
- * for its own account. What can go wrong: an acknowledgement is lost (perf_window.c), the node
- * refuses a bundle (it is given again a little later), or goes away (what it had not confirmed is
- * given again to its successor).
+ * The normal case: bundles are given to the node while window or rate permit; the node confirms
+ * each in order; the server's acknowledgements arrive as bundles; after the last one the server is
+ * asked for its counts. What can go wrong: an acknowledgement is lost (perf_window.c); the node
+ * refuses a bundle (it is repeated a little later); the node ends (bundles that it had not
+ * confirmed are given to its next run).
  */
 #include "tools/perf/perf_client.h"
 
@@ -18,7 +18,7 @@
 #define GIVEN_MAX 4096 /* bundles that the node has not confirmed, in rate mode */
 #define BIG_BODY 65536 /* from here on bundles are written one by one */
 #define REFUSED_PAUSE (50 * TICK_MS)
-#define REFUSED_MAX (30 * TICK_S) /* nothing but refusals for so long: give up */
+#define REFUSED_MAX (30 * TICK_S) /* fail after nothing but refusals for so long */
 #define LATE_MAX (100 * TICK_MS)  /* rate mode: what is made good of a delay of ours */
 #define INITIAL_TIMEOUT (60 * TICK_S)
 #define INTERRUPT_LINGER TICK_S
@@ -86,7 +86,7 @@ uint64_t perf_client_missing(const struct perf_client *c)
     return there < c->next ? c->next - there : 0;
 }
 
-/* A second question for the end: nothing came back. How far does it come? */
+/* A repeated question for the end requests status reports: they show how far bundles get. */
 static struct aap2_adu make_adu(const struct perf_client *c, uint64_t seq)
 {
     bool asks = seq == PERF_SEQ_END && c->ends > 0 && c->options->report_to == NULL;
@@ -191,8 +191,8 @@ static void pump_window(struct perf_client *c, tick now)
     }
 }
 
-/* Sends again, in the old order, all that the node has not confirmed. The question for the end is
- * asked anew by its own timer. */
+/* Sends again, in the same order, all bundles that the node has not confirmed. The question for the
+ * end has its own timer. */
 static void requeue_lost(struct perf_client *c)
 {
     struct perf_fifo all = {0};
@@ -224,7 +224,7 @@ static void fail_client(struct perf_client *c)
 static void lost_link(struct perf_client *c, int error, tick now)
 {
     perf_link_lost(&c->link, error, now);
-    if (c->interrupted) /* both were told to stop: nothing of it is a failure */
+    if (c->interrupted) /* both were stopped by the user: this is no failure */
         c->phase = PERF_DONE;
     else
         requeue_lost(c);
@@ -280,7 +280,7 @@ static void take_report(struct perf_client *c, struct slice body)
     c->have_report = true;
 }
 
-/* Its clock was read after the question left and before the answer came, by ours. */
+/* Its clock was read after the question left and before the answer arrived, by our clock. */
 static void compare_clocks(struct perf_client *c, tick asked, tick answered)
 {
     if (!c->report.detailed || asked == 0 || answered < asked)
@@ -427,7 +427,7 @@ static tick wake_at(const struct perf_client *c, tick now)
         t = tick_min(t, c->quiet_until);
     t = tick_min(t, perf_window_deadline(&c->window));
     if (aap2_client_queued(c->link.tx) || c->given.len + 8 >= c->given.cap)
-        return t; /* the node's next sign of life wakes us */
+        return t; /* the node's next message wakes us */
     if (c->phase == PERF_SENDING && c->options->window == 0)
         t = tick_min(t, c->next_send);
     if (c->phase == PERF_ENDING)
@@ -486,7 +486,7 @@ static tick later(tick at, tick now)
     return at > now ? at : now + TICK_US;
 }
 
-/* Whenever the connections have something for us, and when the time has come. */
+/* Called when the connections have an event, and at the time that was set. */
 static void take_turn(struct perf_client *c)
 {
     tick now = world_now(c->link.world);

@@ -50,9 +50,9 @@ struct perf_client {
     bool quiet;                      /* nothing is said but failures */
     bool progress;                   /* there are lines, or the JSON has them */
     bool ends_told;                  /* the monitor knows that all was sent */
-    uint32_t ends;                   /* how often the server was asked for its account */
+    uint32_t ends;                   /* how often the server was asked for its counts */
     FILE *csv;                       /* of the intervals, or NULL */
-    struct perf_interval *intervals; /* those that are over */
+    struct perf_interval *intervals; /* those that are finished */
     size_t intervals_len, intervals_cap;
     struct perf_interval last; /* sums at the end of the last one; its `to` is when that was */
     uint64_t next;             /* sequence number of the next new bundle */
@@ -80,7 +80,7 @@ void perf_client_fini(struct perf_client *c);
 void perf_client_start(struct perf_client *c, bool progress, void (*done)(void *context),
                        void *context);
 
-/* What is on its way is not waited for; the second time nothing is. */
+/* Bundles in transit are not waited for; at the second call nothing is. */
 void perf_client_interrupt(struct perf_client *c);
 
 /* Its own invariants and those of its parts, asserted. */
@@ -106,7 +106,7 @@ bool perf_clients_result(const struct perf_client *clients, size_t len);
 /* The line of the interval that ends now. */
 void perf_client_progress(struct perf_client *c, tick now);
 
-/* Bundles that nobody confirmed the arrival of: by acknowledgements, or by the server's report. */
+/* Bundles whose arrival is unconfirmed, by acknowledgements and by the server's report. */
 uint64_t perf_client_missing(const struct perf_client *c);
 
 #endif

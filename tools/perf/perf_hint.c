@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The surest word comes first: a deletion, then a refusal, then how far a bundle is known to have
- * come. Without any of it there is only a question to ask. */
+/* The most reliable evidence comes first: a deletion, then a refusal, then the last node that
+ * reported the bundle. Without any of these the hint is a question. */
 #include "tools/perf/perf_hint.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client hears of its bundles beside acknowledgements, and what it makes of it for a person
- * whose bundles do not arrive. */
+/* Status reports and refusals that a client receives for its bundles beside acknowledgements, and
+ * the hint that they give a user whose bundles do not arrive. */
 #ifndef TOOLS_PERF_HINT_H
 #define TOOLS_PERF_HINT_H
 
@@ -12,10 +12,10 @@
 #define PERF_HINT_TEXT 384
 
 struct perf_hint {
-    uint64_t reports[STATUS_ITEMS]; /* status reports that came to us */
+    uint64_t reports[STATUS_ITEMS]; /* status reports that we received */
     char deleted_by[EID_TEXT_MAX];  /* the last one that deleted a bundle; empty: none */
     uint64_t deleted_why;           /* its reason */
-    char seen_by[EID_TEXT_MAX];     /* who reported something else last; empty: nobody */
+    char seen_by[EID_TEXT_MAX];     /* the last node that reported something else; empty: none */
     enum status_item seen;          /* and what */
     uint64_t refused;               /* times that our own node took a bundle not */
     char refusal[PERF_HINT_TEXT];   /* why, the last time */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: the first connection tells the node's name, the endpoint follows from it, both
- * connections register it with one secret. What can go wrong: the node is not there, not yet or not
- * any more: then it is tried again, with pauses, as long as the options allow.
+ * The normal case: the first connection reports the node's name, which determines the endpoint;
+ * both connections register it with one secret. What can go wrong: the node does not run yet, or
+ * has ended. Then the connection is repeated with pauses, as long as the options permit.
  */
 #include "tools/perf/perf_link.h"
 
@@ -115,7 +115,7 @@ static int open_further(struct perf_link *l, struct aap2_client *c, bool subscri
     return aap2_client_error(c);
 }
 
-/* The subscriber comes last: from then on there are deliveries. 1 = both are open. */
+/* The subscriber registers last: from then on there are deliveries. 1 = both are open. */
 static int open_both(struct perf_link *l)
 {
     int rc = l->new_tx != NULL ? 0 : open_one(l, &l->new_tx);

@@ -34,17 +34,17 @@ struct perf_link {
     char why[AAP2_WHY_MAX]; /* of the last failure */
 };
 
-/* A link that is not open yet: the first turn begins. `random` makes the secret and, where the
- * service has no name, its number. ready: turn and connections may have something new. */
+/* A link that is not open yet: the first turn begins. `random` makes the secret and, for a service
+ * without a name, its number. ready: turn and connections may have something new. */
 void perf_link_init(struct perf_link *l, struct world *w, const struct perf_options *o,
                     uint64_t random, uint32_t window, uint64_t payload_max,
                     void (*ready)(void *context), void *context);
 void perf_link_fini(struct perf_link *l);
 
 /*
- * 1 = open, 0 = not yet, or an error: given up, and `why` says it. A node that is not there at the
- * start has PERF_LINK_WAIT to appear (said on standard error when that takes time); later, and
- * after that, options->reconnect.
+ * 1 = open, 0 = not yet, or an error: it has failed, and `why` has the reason. A node that does not
+ * run at the start is waited for up to PERF_LINK_WAIT (reported on standard error if that takes
+ * time); later, and after that, options->reconnect.
  */
 int perf_link_turn(struct perf_link *l, tick now);
 

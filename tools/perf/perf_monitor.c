@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: a delivery is a status report; it becomes a row of its sender's file, which is
- * made when it is new; a sender that says that it is done ends its session. What can go wrong:
- * deliveries that are neither (counted), and files that cannot be written (told; it ends).
+ * The normal case: a delivery is a status report. It becomes a row of its sender's file, which is
+ * created for a new sender. A sender's message that it has finished ends its session. What can go
+ * wrong: deliveries that are neither (counted), and files that cannot be written (reported; the
+ * monitor ends).
  */
 #include "tools/perf/perf_monitor.h"
 
@@ -142,7 +143,7 @@ static struct perf_monitor_session *session_of(struct perf_monitor *m, const cha
     return s;
 }
 
-/* Ends those whose sender is done, and of which nothing came for a while. */
+/* Ends sessions whose sender has finished and that had no report for a while. */
 static void sweep_sessions(struct perf_monitor *m, tick now)
 {
     m->next_sweep = now + SWEEP;
@@ -167,7 +168,7 @@ static void enter_row(struct perf_monitor *m, const char *source, struct perf_mo
     for (int i = 0; i < STATUS_ITEMS; i++)
         s->items[i] += !r->stop && r->report.asserted[i];
     s->last_reason = r->report.asserted[STATUS_DELETED] ? r->report.reason : s->last_reason;
-    s->stopped = s->stopped || r->stop; /* reports may still be under way */
+    s->stopped = s->stopped || r->stop; /* reports may still be in transit */
     if (fflush(s->file) != 0)
         fail_monitor(m, s->file_name, strerror(errno));
 }
@@ -228,7 +229,7 @@ static void finish_monitor(struct perf_monitor *m)
         done(m->context);
 }
 
-/* Whenever the connection has something for us, and when the time has come. */
+/* Called when the connection has an event, and at the time that was set. */
 static void take_turn(struct perf_monitor *m)
 {
     tick now = world_now(m->link.world);

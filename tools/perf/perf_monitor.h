@@ -67,7 +67,7 @@ void perf_monitor_fini(struct perf_monitor *m);
 void perf_monitor_start(struct perf_monitor *m, void (*done)(void *context), void *context);
 void perf_monitor_stop(struct perf_monitor *m);
 
-/* Nothing more will come: tells of all sessions. */
+/* No more reports will arrive: prints all sessions. */
 void perf_monitor_end(struct perf_monitor *m);
 
 json_t *perf_monitor_json(const struct perf_monitor *m);

@@ -18,8 +18,8 @@ struct perf_options {
     const char *const *well_known; /* then: at an ipn and at a dtn node; NULL: the server's, or a
                                       random number */
     const char *json;              /* a file, "-" for standard output, or NULL */
-    tick reconnect;                /* how long a lost node is tried again, 0 = not at all */
-    tick linger; /* how long missing confirmations are waited for, without progress */
+    tick reconnect; /* how long the client tries to reconnect to a lost node, 0 = not at all */
+    tick linger;    /* how long missing confirmations are waited for, without progress */
     /* client */
     const char *destination;
     enum perf_mode mode;
@@ -41,7 +41,7 @@ struct perf_options {
     uint64_t parallel;     /* clients at once; 0 is 1 */
     bool reverse;          /* the server sends, to us */
     tick interval;         /* between two lines of what happened meanwhile; 0: none */
-    bool intervals;        /* they were asked for: by -i or --csv */
+    bool intervals;        /* requested by -i or --csv */
     uint32_t crc;          /* of aap2.proto's crc_type */
     tick warmup;
     tick ack_timeout; /* 0: adaptive */
@@ -49,7 +49,7 @@ struct perf_options {
     const char *output; /* folder for files, or NULL; of a monitor for its tables */
     uint64_t payload_max, file_max;
     uint32_t deliveries; /* window of the server's connection */
-    tick reverse_max;    /* how long clients may have us send to them; 0: not at all */
+    tick reverse_max;    /* the longest run that clients may request of us as a sender; 0: none */
 };
 
 /* Reads `client …`, `server …` or `monitor …` (argv[1], with or without the program's name before

@@ -27,7 +27,7 @@ int perf_process_open(struct perf_process *p, const char *program,
 /* Until perf_process_end, and until all that was opened in the world has closed. */
 void perf_process_run(struct perf_process *p);
 
-/* No signal and no alarm comes any more. A second time it does nothing. */
+/* After this no signal and no alarm calls a function. A second call does nothing. */
 void perf_process_end(struct perf_process *p);
 
 /* Ends, waits for what is closing, and frees. Of one that is not open: nothing. */

@@ -19,8 +19,8 @@ json_t *perf_report_counts(const struct perf_count *list);
 /* {mean, p50, p90, p99, max} in ms of a histogram in ns; null when it is empty. */
 json_t *perf_report_delay(const struct hist *h);
 
-/* Writes j, which it takes, to a file (by way of a new file beside it, so that a reader sees all or
- * nothing) or to standard output ("-"). Prints what went wrong and returns false on failure. */
+/* Writes j, which it takes, to a file (through a new file beside it, so that a reader sees all or
+ * nothing) or to standard output ("-"). On failure it prints the reason and returns false. */
 bool perf_report_write(json_t *j, const char *path);
 
 #endif

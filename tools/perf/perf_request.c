@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in network byte order; rates in thousandths. What comes from the network is checked as
- * what people type is. */
+/* Numbers in network byte order; rates in thousandths. Values from the network are checked as those
+ * of the command line are. */
 #include "tools/perf/perf_request.h"
 
 #include <assert.h>

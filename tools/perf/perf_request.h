@@ -12,14 +12,14 @@
 
 #define PERF_REQUEST_PAYLOAD_MAX (UINT64_C(16) << 20) /* bytes of a bundle, all in memory once */
 #define PERF_REQUEST_WINDOW_MAX 65536
-/* What is beyond these two is cut to them: a timeout of nothing would be a window without end, and
- * what nobody wants shall not lie in nodes for weeks. */
+/* Values beyond these two limits are reduced to them: a timeout of 0 would be a window without end,
+ * and unwanted bundles must not stay in nodes for weeks. */
 #define PERF_REQUEST_ACK_MIN (10 * TICK_MS)
 #define PERF_REQUEST_LIFETIME_MAX (24 * UINT64_C(3600000)) /* ms */
 
-/* Who receives at a rate, and so acknowledges nothing, asks again each PERF_REQUEST_ALIVE. One from
- * whom the server has heard nothing for PERF_REQUEST_SILENCE, or the server's --linger if that is
- * longer, is gone. */
+/* A client that receives at a rate acknowledges nothing, so it repeats its request each
+ * PERF_REQUEST_ALIVE. A client that was silent for PERF_REQUEST_SILENCE, or the server's --linger
+ * if that is longer, is considered gone. */
 #define PERF_REQUEST_ALIVE (15 * TICK_S)
 #define PERF_REQUEST_SILENCE (60 * TICK_S)
 static_assert(3 * PERF_REQUEST_ALIVE < PERF_REQUEST_SILENCE, "two may be late");
@@ -27,12 +27,12 @@ static_assert(3 * PERF_REQUEST_ALIVE < PERF_REQUEST_SILENCE, "two may be late");
 /* What a server answers, in `total` of a PERF_ANSWER. */
 enum perf_answer {
     PERF_GOES,     /* it sends, or has sent */
-    PERF_NEVER,    /* it sends to nobody (--reverse-max 0) */
+    PERF_NEVER,    /* it sends to no client (--reverse-max 0) */
     PERF_BUSY,     /* to so many already */
     PERF_TOO_LONG, /* longer than its --reverse-max */
     PERF_TOO_BIG,  /* payload or window */
     PERF_UNABLE,   /* memory is out */
-    PERF_ECHO,     /* not yet: the request shall come again, with the answer's `seq` as its own */
+    PERF_ECHO, /* not yet: the client must repeat the request with the answer's `seq` as its own */
     PERF_ANSWERS
 };
 const char *perf_answer_text(uint64_t answer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's result, for people and as JSON. Goodput counts payload whose arrival is known: by
+/* The client's result, as text and as JSON. Goodput counts payload whose arrival is confirmed: by
  * acknowledgements over the time from the first bundle to the last acknowledgement (without the
- * warm-up), in rate mode by the server's account of its own arrivals; without any of that, what the
- * node confirmed over the time of sending, and the result says so. */
+ * warm-up); in rate mode by the server's counts of its arrivals. Without any of these it counts
+ * what the node confirmed over the time of sending, and the result says so. */
 #include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ double perf_client_goodput(const struct perf_client *c, const char **basis)
     return ratio(bytes, seconds(execution(c)));
 }
 
-/* Kept for the JSON, as far as there is room. */
+/* Kept for the JSON, up to the limit. */
 static void keep_interval(struct perf_client *c, const struct perf_interval *i)
 {
     if (c->intervals_len == c->intervals_cap) {
@@ -121,7 +121,7 @@ static json_t *intervals_json(const struct perf_client *c)
     return list;
 }
 
-/* May both clocks be the same? Then delays one way mean something. */
+/* Are both clocks possibly the same? Then one-way delays have a meaning. */
 static bool clocks_agree(const struct perf_client *c)
 {
     return c->have_clocks && c->clock_low <= 0 && c->clock_high >= 0 && c->report.early == 0;

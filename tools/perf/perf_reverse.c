@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: the request goes, and goes again until an answer comes, then with the number that
- * the answer has, until the server sends; bundles are taken and acknowledged; the end says how many
- * there were, and when all of them are here and the node has the last acknowledgement, it is over.
- * What can go wrong: nobody answers, the server does not want to, or falls silent.
+ * The normal case: the request is sent, and repeated until an answer arrives, then with the number
+ * in the answer, until the server sends. Bundles are accepted and acknowledged. The end message has
+ * their number. The run is finished when all of them are here and the node has the last
+ * acknowledgement. What can go wrong: no answer; the server refuses; the server stops sending.
  */
 #include "tools/perf/perf_reverse.h"
 
@@ -104,8 +104,8 @@ static void ask_server(struct perf_reverse *r, uint32_t flags)
     (void)perf_server_push(&r->server, r->options->destination, slice_of(out, len + sizeof body));
 }
 
-/* The server wants to see that we are where we say: the first time we ask anew at once, later (its
- * process may be another) when it is time. */
+/* The server verifies our source address: the first time we repeat the request at once; later (its
+ * process may be another one) at the regular time. */
 static void take_echo(struct perf_reverse *r, uint64_t echo)
 {
     r->echo = echo;
@@ -133,7 +133,7 @@ static void on_answered(void *context, const struct perf_head *h)
     }
     if (h->total == PERF_GOES)
         return;
-    r->failed = true; /* told in the turn that this delivery is of */
+    r->failed = true; /* processed in the turn of this delivery */
     snprintf(r->why, sizeof r->why, "%.100s does not send: %s", r->options->destination,
              perf_answer_text(h->total));
 }
@@ -172,7 +172,7 @@ static bool is_complete(const struct perf_reverse *r, const struct perf_session 
            !aap2_client_queued(p->link.rx);
 }
 
-/* When nothing comes any more. */
+/* The time after which nothing more is expected. */
 static tick silent_at(const struct perf_reverse *r, const struct perf_session *s)
 {
     tick linger = r->options->linger;
@@ -182,7 +182,7 @@ static tick silent_at(const struct perf_reverse *r, const struct perf_session *s
     return tick_add(s->heard, longer ? PERF_REVERSE_SILENCE : linger);
 }
 
-/* When the server shall hear that we are still there: acknowledgements tell it, in window mode. */
+/* When the server must hear from us again. In window mode acknowledgements do that. */
 static tick alive_at(const struct perf_reverse *r, const struct perf_session *s)
 {
     bool told = r->options->window > 0 || s == NULL || s->ended || r->interrupted;
@@ -192,7 +192,7 @@ static tick alive_at(const struct perf_reverse *r, const struct perf_session *s)
 static void give_up(struct perf_reverse *r, const struct perf_session *s, tick now)
 {
     const char *to = r->options->destination;
-    if (s != NULL && s->ended) { /* the result tells what is missing */
+    if (s != NULL && s->ended) { /* the result shows what is missing */
         finish_run(r, now);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client that receives (--reverse): it asks the server to send to it, takes what comes as a
- * server does, and measures there. The server's clock and ours make the delays one way.
+ * A client that receives (--reverse). It requests the server to send to it, accepts bundles as a
+ * server does, and measures there. One-way delays are from the server's clock and ours.
  */
 #ifndef TOOLS_PERF_REVERSE_H
 #define TOOLS_PERF_REVERSE_H
@@ -12,8 +12,8 @@
 #include "tools/perf/perf_request.h"
 #include "tools/perf/perf_server.h"
 
-#define PERF_REVERSE_SILENCE                                                                       \
-    PERF_REQUEST_SILENCE /* or --linger if that is longer: then it gives up */
+/* After this silence, or --linger if that is longer, it fails. */
+#define PERF_REVERSE_SILENCE PERF_REQUEST_SILENCE
 
 /* What arrived between two lines. */
 struct perf_arrivals {

@@ -24,7 +24,7 @@ static bool json_to_stdout(const struct perf_options *o)
 
 /* ---- lines ---- */
 
-/* Kept for the JSON, as far as there is room. */
+/* Kept for the JSON, up to the limit. */
 static void keep_line(struct perf_reverse *r, const struct perf_arrivals *a)
 {
     if (r->lines_len == r->lines_cap) {
@@ -70,7 +70,7 @@ void perf_reverse_line(struct perf_reverse *r, tick now)
 
 /* ---- the end ---- */
 
-/* May both clocks be the same? Then delays one way mean something. */
+/* Are both clocks possibly the same? Then one-way delays have a meaning. */
 static bool clocks_agree(const struct perf_reverse *r, const struct perf_session *s)
 {
     return r->have_clocks && r->clock_low <= 0 && r->clock_high >= 0 && s->early == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ends of helio-perf, and its monitor, as programs, in the kernel's world: they begin, run, and
- * tell the result. What can go wrong at the start: no memory, no descriptors, no node. */
+/* The ends of helio-perf, and its monitor, as programs in the kernel's world: they start, run, and
+ * print the result. What can go wrong at the start: no memory, no descriptors, no node. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "tools/perf/perf_reverse.h"
 #include "tools/perf/perf_server.h"
 
-/* What a program of ours stands on. */
+/* The parts that each of our programs has. */
 struct run {
     struct perf_process process;
     struct perf_client *clients; /* some; or some that receive; or one of the other two */

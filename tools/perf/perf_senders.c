@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: a request is answered with a number, and once more with that number it becomes a
- * client, which runs to its end by itself; it is told and freed with the next sweep, never from
- * within its own call. The number goes to the source that the request names, so a sender that
- * forges that does not see it, and nothing is kept until it comes back: it is an HMAC of source and
- * session. What can go wrong: requests that are too many, too long or too big (answered so), one
- * that comes again (answered as the first time), and one whose sender never hears anything
- * (--reverse-max ends it; at a rate, when the one who asked does not ask again from time to time).
+ * The normal case: a request is answered with a number. When the request is repeated with that
+ * number, it becomes a client, which runs to its end by itself. Its result is printed and it is
+ * freed in the next sweep, never within its own call. The number is sent to the source that the
+ * request names. So a sender that forges the source does not see the number, and no state is kept
+ * until it returns: it is an HMAC of source and session.
+ *
+ * What can go wrong: too many requests, or too long or too large ones (the answer says so); a
+ * repeated request (it gets the first answer again); and a sender that hears nothing. --reverse-max
+ * ends that one; at a rate, it also ends when the receiver stops repeating its request.
  */
 #include "tools/perf/perf_senders.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server sends to clients that asked for it (--reverse): each is a client of its own, with
- * an endpoint of its own, whose destination is the one who asked.
+ * Clients of a server for --reverse: each has an endpoint of its own, and its destination is the
+ * node that requested it.
  */
 #ifndef TOOLS_PERF_SENDERS_H
 #define TOOLS_PERF_SENDERS_H
@@ -12,7 +12,7 @@
 #include "tools/perf/perf_session.h"
 
 #define PERF_SENDERS_MAX 16     /* at once; further requests are answered so */
-#define PERF_SENT_MAX 64        /* ids of those that are over, against requests that come again */
+#define PERF_SENT_MAX 64        /* ids of finished ones, against repeated requests */
 #define PERF_SENT_LIST_MAX 1024 /* results that the JSON has */
 
 struct perf_senders;
@@ -50,17 +50,17 @@ void perf_senders_fini(struct perf_senders *s);
 enum perf_answer perf_senders_take(struct perf_senders *s, const char *peer,
                                    const struct perf_head *h, struct slice body, uint64_t *echo);
 
-/* Tells of those that are over and frees them. */
+/* Prints the results of those that are finished, and frees them. */
 void perf_senders_sweep(struct perf_senders *s);
 
-/* All of them end now, and are told. */
+/* Ends all of them now, and prints their results. */
 void perf_senders_stop(struct perf_senders *s);
 
 /* Their invariants, asserted. */
 void perf_senders_check(const struct perf_senders *s);
 
-/* perf_echo_openssl.c: the number that a request must bring back: its owner gets what is sent to
- * `peer`. Of a peer, whose name is shorter than PERF_PEER_MAX, and a session; nobody foresees it
+/* perf_echo_openssl.c: the number that a request must return, which is sent to `peer`. It depends
+ * on the peer, whose name is shorter than PERF_PEER_MAX, and the session; it cannot be predicted
  * without the secret. False: it cannot be computed. */
 bool perf_echo(const uint64_t secret[2], const char *peer, uint64_t session, uint64_t *out);
 

@@ -294,10 +294,10 @@ static void serve_stream(struct perf_server *p, tick now)
     if (rc == 0)
         return;
     perf_link_lost(&p->link, rc, now);
-    p->given = 0; /* all that was not confirmed goes again */
+    p->given = 0; /* all that was not confirmed is sent again */
 }
 
-/* Tells of clients that ended, but whose last bundles do not come. */
+/* Prints the results of clients that ended, but whose last bundles do not arrive. */
 static void sweep_sessions(struct perf_server *p, tick now)
 {
     perf_senders_sweep(&p->senders);
@@ -327,7 +327,7 @@ static void begin_session(struct perf_server *p)
         perf_server_tell_header();
 }
 
-/* Whenever the connections have something for us, and when the time has come. */
+/* Called when the connections have an event, and at the time that was set. */
 static void take_turn(struct perf_server *p)
 {
     tick now = world_now(p->link.world);

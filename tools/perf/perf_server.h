@@ -9,7 +9,7 @@
 #include "tools/perf/perf_senders.h"
 #include "tools/perf/perf_session.h"
 
-#define PERF_SESSIONS_MAX 1024 /* remembered at once; the least recently heard goes first */
+#define PERF_SESSIONS_MAX 1024 /* remembered; the least recently heard is dropped first */
 #define PERF_ACKS_MAX 65536    /* not confirmed by the node; then nothing more is read */
 
 /* An acknowledgement that the node has not confirmed yet. */
@@ -59,13 +59,13 @@ void perf_server_stop(struct perf_server *p);
  * already. */
 bool perf_server_push(struct perf_server *p, const char *peer, struct slice payload);
 
-/* The session of a receiver; NULL: nothing of it came yet. */
+/* The session of a receiver; NULL: nothing of it was received yet. */
 const struct perf_session *perf_server_session(const struct perf_server *p);
 
 /* Its own invariants and those of its parts, asserted. */
 void perf_server_check(const struct perf_server *p);
 
-/* Nothing more will come: tells of all clients that it has not told of. */
+/* No more bundles will arrive: prints the results of all clients that have none yet. */
 void perf_server_end(struct perf_server *p);
 
 /* The result of all sessions as JSON. */

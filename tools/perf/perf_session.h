@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server knows of one client's run: which bundles came, how they fared, the file they
- * make.
- */
+/* A server's record of one client's run: received bundles, their order and delays, and the file
+ * that they form. */
 #ifndef TOOLS_PERF_SESSION_H
 #define TOOLS_PERF_SESSION_H
 
@@ -23,14 +22,14 @@ struct perf_session {
     uint64_t id;
     struct ranges seen; /* sequence numbers */
     struct perf_report report;
-    uint64_t next;      /* above the highest sequence number that came */
-    uint64_t reordered; /* came after a higher one */
+    uint64_t next;      /* above the highest sequence number that was received */
+    uint64_t reordered; /* arrived after a higher one */
     uint64_t refused;   /* could not be taken: too many gaps, or the file could not be written */
-    uint64_t early;     /* came before they were sent, by both clocks */
+    uint64_t early;     /* arrived before they were sent, by both clocks */
     uint64_t expected;  /* bundles in all, once ended */
-    bool ended, told;   /* told: its row was printed */
+    bool ended, told;   /* its row was printed */
     tick heard;         /* CLOCK_MONOTONIC */
-    struct hist delay;  /* one way: our CLOCK_REALTIME less the sender's */
+    struct hist delay;  /* one-way delay: our CLOCK_REALTIME minus the sender's */
     struct perf_file *file;
     uint32_t file_crc;
     char file_problem[64];
@@ -54,7 +53,7 @@ void perf_session_detail(const struct perf_session *s, tick now, struct perf_rep
 /* Ended, and all of it here. */
 bool perf_session_whole(const struct perf_session *s);
 
-/* Bundles that are known to have been sent and did not come. */
+/* Bundles that are known to have been sent and did not arrive. */
 uint64_t perf_session_lost(const struct perf_session *s);
 
 /* From the first to the last arrival, less the first bundle, bit/s. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filling is random, made once, its check value computed once; a bundle is a new header before
- * it. A file is mapped and cut into equal pieces, the last one shorter. What can go wrong: the file
- * cannot be read, or a payload has no room for header and name. */
+/* The random filling and its check value are computed once; a bundle is a new header before it. A
+ * file is mapped and cut into equal pieces, the last one shorter. What can go wrong: the file
+ * cannot be read, or a payload is too short for header and name. */
 #include "tools/perf/perf_source.h"
 
 #include <errno.h>

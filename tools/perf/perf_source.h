@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the client's payloads come from: one filling used for all bundles, or a file's pieces. */
+/* The client's payloads: one filling used for all bundles, or a file's pieces. */
 #ifndef TOOLS_PERF_SOURCE_H
 #define TOOLS_PERF_SOURCE_H
 

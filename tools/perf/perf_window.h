@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's view of its bundles that wait for an acknowledgement: how many are out, which have
- * waited too long, and how long the others took. A bundle whose acknowledgement is overdue gives
- * its place in the window up and counts as lost until the acknowledgement comes after all. Pure:
- * time is an argument.
+ * The client's bundles that wait for an acknowledgement: their number, which are overdue, and the
+ * delays of the others. An overdue bundle leaves the window and counts as lost until its
+ * acknowledgement arrives after all. Pure: time is an argument.
  */
 #ifndef TOOLS_PERF_WINDOW_H
 #define TOOLS_PERF_WINDOW_H

@@ -2,8 +2,8 @@
 /*
  * The header is 64 bytes: magic 4, version 1, kind 1, flags 2, session 8, seq 8, time 8, total 8,
  * offset 8, file check value 4, length of the name 2, zero 2, length of the payload 4, check value
- * 4. The check value of a bundle is made from the header's and the filling's, so that the filling
- * is read once, not once per bundle. What can go wrong on the way in is a verdict.
+ * 4. The check value of a bundle is computed from those of the header and the filling, so the
+ * filling is read once, not once per bundle. What can go wrong in a received payload is a verdict.
  */
 #include "tools/perf/perf_wire.h"
 

@@ -21,8 +21,8 @@ enum perf_kind {
     PERF_DATA = 1,    /* `seq`, from 0; the body is filling, or a piece of a file */
     PERF_END = 2,     /* the client has sent `total` bundles; always acknowledged */
     PERF_ACK = 3,     /* of `seq`; `time` is that of the bundle which it answers */
-    PERF_REQUEST = 4, /* the server shall send to whom this comes from (perf_request.h); `seq` is
-                         that of its last answer, or 0 */
+    PERF_REQUEST = 4, /* requests the server to send to the source (perf_request.h); `seq` is that
+                         of its last answer, or 0 */
     PERF_ANSWER = 5,  /* to that: `time` is the request's, `total` an enum perf_answer, `offset` the
                          server's CLOCK_REALTIME, ns */
 };
@@ -30,7 +30,7 @@ enum perf_kind {
 enum perf_flag {
     PERF_WANT_ACK = 1,
     PERF_WANT_DETAILS = 4, /* END: the answer's report shall have them */
-    PERF_STOP = 8,         /* REQUEST: no more of it */
+    PERF_STOP = 8,         /* REQUEST: stop */
     PERF_FILE = 2, /* a piece of a file: `offset` of `total` bytes, name behind the header */
 };
 
@@ -54,8 +54,8 @@ struct perf_report {
     tick first, last;                  /* arrivals, CLOCK_REALTIME */
     uint64_t delay_mean_ns, file_done; /* file_done: 1 when the file is whole and verified */
     bool detailed;                     /* the rest is known, too */
-    uint64_t early; /* bundles that came before they were sent, by the clocks of both ends */
-    tick delay_min, delay_p50, delay_p90, delay_p99, delay_max; /* one way, by these clocks */
+    uint64_t early; /* bundles that arrived before they were sent, by the clocks of both ends */
+    tick delay_min, delay_p50, delay_p90, delay_p99, delay_max; /* one-way delays by these clocks */
     tick now;                                                   /* CLOCK_REALTIME */
 };
 
@@ -66,8 +66,8 @@ struct perf_body {
 };
 struct perf_body perf_body_of(struct slice bytes);
 
-/* Writes the header, and the name behind it; the check value is that of header, name and body.
- * Returns the length of header and name. */
+/* Writes the header and the name after it; the check value covers header, name and body. Returns
+ * the length of header and name. */
 size_t perf_write(const struct perf_head *h, const struct perf_body *body, uint8_t *out);
 
 /* Writes an ack with its report: PERF_HEAD + PERF_REPORT bytes, and PERF_DETAILS when there are.

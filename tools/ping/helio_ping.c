@@ -191,7 +191,7 @@ static void print_summary(const struct run *r)
                p->rtt.mean / 1e6, (double)p->rtt.max / 1e6, hist_sd(&p->rtt) / 1e6);
 }
 
-/* Nothing came back of what left: where to look. */
+/* No ping returned: prints where to look for the reason. */
 static void print_hint(const struct run *r)
 {
     const struct ping *p = &r->ping;

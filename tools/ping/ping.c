@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A payload begins with "HPNG", zeros, the run's number, the ping's number and its time. What can
- * go wrong: the node is not there, or goes away, which ends the run; it refuses a bundle, which is
+ * go wrong: the node does not run, or ends, which ends the run; it refuses a bundle, which is
  * counted.
  */
 #include "tools/ping/ping.h"
@@ -17,7 +17,7 @@ static const char magic[8] = "HPNG";
 
 struct ping_head {
     char magic[8];
-    uint64_t session, number, sent_at; /* of this machine's order: nobody else reads them */
+    uint64_t session, number, sent_at; /* native byte order: only this program reads them */
 };
 static_assert(sizeof(struct ping_head) == PING_HEAD, "the head is as long as it says");
 
@@ -134,7 +134,8 @@ static bool take_record(struct ping *p, const Aap2__BundleADU *a, struct buf *pa
     return true;
 }
 
-/* True: something was answered. False after a failed connection too, which the next flush tells. */
+/* True: something was answered. False also after a failed connection, which the next flush
+ * reports. */
 static bool read_link(struct ping *p, tick now)
 {
     struct aap2_arrival in;
@@ -165,15 +166,15 @@ static bool all_sent(const struct ping *p)
     return p->options->count > 0 && p->sent >= p->options->count;
 }
 
-/* All came back; until when the reports of the last ones are waited for. */
+/* All pings returned; until when the reports of the last ones are waited for. */
 static tick reports_end(const struct ping *p)
 {
     bool missing = p->options->trace && p->trace.delivered + p->refused < p->sent;
     return missing ? tick_add(p->answered_at, PING_REPORTS) : TICK_NEVER;
 }
 
-/* When there is something to do again; TICK_NEVER: it is over. The n-th leaves n intervals after
- * the first, in a flood an interval after the one before. */
+/* The time of the next action; TICK_NEVER: finished. The n-th ping is sent n intervals after the
+ * first, in a flood an interval after the previous one. */
 static tick next_turn(const struct ping *p)
 {
     if (all_sent(p))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles to an echo endpoint, and the time until each is back; in any world, so that helio-ping
- * and helio-sim have the same. A ping is of its run when its payload says so: what another one
- * sent, or another program, is counted apart.
+ * Bundles to an echo endpoint, and the time until each returns; in any world, so that helio-ping
+ * and helio-sim share it. A ping belongs to this run if its payload says so: pings of other runs,
+ * and bundles of other programs, are counted separately.
  */
 #ifndef TOOLS_PING_H
 #define TOOLS_PING_H
@@ -18,7 +18,7 @@
 #define PING_SEEN 65536           /* pings among the last of which a repeated answer is known */
 #define PING_GIVEN 64             /* pings that the node has not answered; then none is sent */
 #define PING_REPORTS (2 * TICK_S) /* after the last answer reports are waited for so long */
-#define PING_FLOOD (10 * TICK_MS) /* a flood sends so often, and whenever an answer comes */
+#define PING_FLOOD (10 * TICK_MS) /* a flood sends so often, and after each answer */
 
 struct ping_options {
     const char *socket, *destination;
@@ -57,7 +57,7 @@ struct ping {
     bool broken;   /* then it closed the connection: link.why */
     bool done;
     void (*answered)(void *context, uint64_t number, tick rtt);
-    void (*refused_one)(void *context, uint64_t number, const char *why); /* NULL: nobody asks */
+    void (*refused_one)(void *context, uint64_t number, const char *why); /* NULL: not requested */
     void (*over)(void *context);                                          /* called once */
     void *context;
 };
@@ -68,10 +68,11 @@ int ping_init(struct ping *p, struct world *w, const struct ping_options *o, uin
               void (*over)(void *context), void *context);
 void ping_fini(struct ping *p);
 
-/* Opens the link and begins. Without a node it is over with `begun` false; link.why says why. */
+/* Opens the link and begins. Without a node it has finished with `begun` false; link.why has the
+ * reason. */
 void ping_start(struct ping *p);
 
-/* It is over: nothing more is waited for. */
+/* It has finished: nothing more is waited for. */
 void ping_stop(struct ping *p);
 
 /* `told` is called for each ping that the node refuses, with its reason. Before ping_start. */

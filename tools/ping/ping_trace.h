@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which nodes have seen a ping, and when, as their status reports tell. A ping is known by its
- * bundle's id, which comes with the node's answer; a report that is earlier than that waits for it.
+ * Which nodes have seen a ping, and when, according to their status reports. A ping is identified
+ * by its bundle's id, which the node's answer contains; a report that arrives before that answer
+ * waits for it.
  */
 #ifndef TOOLS_PING_TRACE_H
 #define TOOLS_PING_TRACE_H
@@ -18,7 +19,7 @@
 struct ping_mark {
     uint64_t number, time_ms, sequence;
     tick sent;
-    bool used, delivered; /* delivered: a report said so */
+    bool used, delivered; /* delivered: a report confirmed it */
 };
 
 struct ping_hop {
@@ -27,7 +28,7 @@ struct ping_hop {
     enum status_item item;
     bool timed;      /* the node has a clock: */
     int64_t at_ms;   /* after the bundle was made, by the clocks of both nodes */
-    tick heard;      /* when we were told, after it was sent */
+    tick heard;      /* when the report arrived, after it was sent */
     uint64_t reason; /* of a deletion */
 };
 
@@ -43,7 +44,7 @@ struct ping_trace {
     size_t early_len;
     struct ping_hop *hops; /* owned */
     size_t len, cap;
-    uint64_t reports, unknown, delivered; /* delivered: pings that a report said so of */
+    uint64_t reports, unknown, delivered; /* delivered: pings with a report of their delivery */
     void (*told)(void *context, const struct ping_hop *hop);
     void *context;
 };
@@ -56,11 +57,12 @@ void ping_trace_fini(struct ping_trace *t);
 void ping_trace_mark(struct ping_trace *t, uint64_t number, tick sent, uint64_t time_ms,
                      uint64_t sequence);
 
-/* A status report of a node. Whose source the bundle has is the caller's affair. */
+/* A status report of a node. The caller checks the source of the bundle. */
 void ping_trace_report(struct ping_trace *t, const char *node, const struct status_report *r,
                        tick now);
 
-/* [{seq, node, event, at_ms or null, heard_ms, reason or null}], as they came; seq from 1. */
+/* [{seq, node, event, at_ms or null, heard_ms, reason or null}], in order of arrival; seq from
+ * 1. */
 json_t *ping_trace_json(const struct ping_trace *t);
 
 const char *ping_trace_word(enum status_item item); /* static: "received" … */

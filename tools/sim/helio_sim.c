@@ -402,7 +402,7 @@ static int open_drops(struct arguments *a, struct log_writer **drops)
     return rc < 0;
 }
 
-/* Of a long run: where it is, on a terminal, and whether somebody wants its end. */
+/* Progress of a long run, on a terminal, and whether the user wants to end it. */
 struct watch {
     int signals;
     bool terminal;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --peers says how many there are, --peer what one of them has of its own, as in
+ * --peers is the number of peers; --peer sets values of one of them, as in
  * 2:weight=3,trace=H,outage=1s-2s. What can go wrong: a wrong word, and a trace that cannot be
  * read.
  */
@@ -91,7 +91,7 @@ static void parse_red(struct argp_state *state, const char *arg, struct sim_peer
     o->red = red;
 }
 
-/* What --peer says is before what --red says, in whatever order they come. */
+/* A value of --peer has precedence over that of --red, in any order. */
 static void settle_red(struct sim_peers_options *o)
 {
     for (size_t i = 0; i < SIM_PEERS_MAX; i++)

@@ -21,8 +21,8 @@ extern const struct argp sim_peers_argp;
 void sim_peers_options_init(struct sim_peers_options *o);
 void sim_peers_options_fini(struct sim_peers_options *o);
 
-/* Reads the traces of all peers; those that have none of their own share `trace`, each beginning at
- * another place of it. Returns an exit code. */
+/* Reads the traces of all peers. Peers without their own trace share `trace`, each with another
+ * start. Returns an exit code. */
 int sim_peers_options_load(struct sim_peers_options *o, const char *trace);
 
 /* 0 or HELIO_ENOMEM, HELIO_EIO. */

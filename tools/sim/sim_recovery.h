@@ -12,9 +12,9 @@
 
 extern const struct argp sim_recovery_argp;
 
-/* When all options are read: a timer that none has given (0). One that adjusts itself begins with
- * twice the round trip, since from a shorter one on no session lives long enough to teach it. A
- * fixed one that is shorter than the round trip is told on standard error. */
+/* Call it after all options are read. Sets a timer that was not given (0). An adaptive one starts
+ * with twice the round trip: with a shorter one, no session would last long enough to measure it. A
+ * fixed one shorter than the round trip causes a warning on standard error. */
 void sim_settle_rto(struct sim_params *p);
 
 #endif

@@ -158,7 +158,7 @@ bool stack_step(struct stack *s, tick before)
     return true;
 }
 
-/* Are there applications that have an end, and have all of them come to it? */
+/* Are there applications that end, and have all of them ended? */
 static bool all_done(const struct stack *s)
 {
     bool any = false;

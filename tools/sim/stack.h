@@ -2,12 +2,12 @@
 /*
  * The whole stack in virtual time: nodes with their configuration, traffic generators, and channels
  * between them, under one clock. Nodes, links, applications and the streams between them are those
- * of heliod and helio-perf; their world is virtual.c, and stack_net.c carries its datagrams;
- * stack_host.c stands for uv_node.c.
+ * of heliod and helio-perf. Their world is virtual.c, and stack_net.c transmits its datagrams.
+ * stack_host.c replaces uv_node.c.
  *
- * The clock goes to the earliest of: what the operator does, a datagram's arrival, a local
- * endpoint's alarm, an agent's deadline, an application's turn. At one time they come in this
- * order, and then by their order of making.
+ * The clock advances to the earliest of: an operator's command, a datagram's arrival, a local
+ * endpoint's alarm, an agent's deadline, an application's turn. Equal times are processed in this
+ * order, then in the order of creation.
  */
 #ifndef TOOLS_STACK_H
 #define TOOLS_STACK_H
@@ -62,13 +62,13 @@ struct stack_station {
 struct stack_way {
     struct chan *chan;
     struct ltp_rules *rules;
-    uint64_t no_peer;         /* came with nobody to go to */
-    uint64_t gone;            /* came out with nobody there */
+    uint64_t no_peer;         /* arrived without a destination */
+    uint64_t gone;            /* left the channel, but no socket has the address */
     tick origin, first, last; /* on the channels' clock */
 };
 
-/* What lies between sockets: a relay with addresses of its own, all between two nodes, or a channel
- * that links take that are handed over. */
+/* A channel between sockets: a relay with addresses of its own, all traffic between two nodes, or a
+ * channel for links that are handed over. */
 enum stack_channel_kind { STACK_BETWEEN, STACK_RELAY, STACK_BARE };
 
 /* The links of a file of `helio-emu links`. */
@@ -146,7 +146,7 @@ struct stack {
     struct list flying; /* datagrams on no channel, in the order of their arrival */
     uint8_t frame[UDP_DATAGRAM_MAX];
     struct list apps;
-    uint64_t unreachable; /* datagrams to an address that nobody has */
+    uint64_t unreachable; /* datagrams to an address without a socket */
     const char *log_dir;  /* NULL: no logs */
     bool gzip;
     bool check; /* all invariants, after each step */
@@ -160,9 +160,9 @@ void stack_net_init(struct stack *s);
 void stack_net_fini(struct stack *s);
 tick stack_net_due(const struct stack *s);
 void stack_net_step(struct stack *s);
-/* Is there a port, somebody who takes streams, or a relay's listening address? */
+/* Is there a port, a listener for streams, or a relay's listening address? */
 bool stack_net_reaches(const struct stack *s, const struct address *remote);
-/* The port with this address; NULL: nobody. */
+/* The port with this address; NULL: none. */
 struct virtual_port *stack_port(const struct stack *s, const struct address *to);
 
 /* stack_channel.c. How far the channels' clock begins before the world's when something has this
@@ -171,7 +171,7 @@ tick stack_channel_bias(const struct scenario_way *w);
 /* 0, or an error that was said. */
 int stack_channel_open(struct stack_channel *c, size_t number);
 void stack_channel_free(struct stack_channel *c);
-/* 1: the datagram is on the channel; 0: it is none of this channel's. */
+/* 1: the datagram is in the channel; 0: it does not belong to this channel. */
 int stack_channel_input(struct stack_channel *c, const struct virtual_port *from,
                         const struct address *to, const uint8_t *data, size_t len);
 /* Of a stream between two nodes. Has it a channel? Its frame is on it. */
@@ -200,7 +200,7 @@ void stack_links_print(const struct stack *s);
 /* stack_host.c. Errors of a configuration are said and end in HELIO_EFORMAT. */
 int stack_host_new(struct stack *s, const char *file);
 int stack_host_open(struct stack_host *h);
-int stack_host_check(const struct stack_host *h); /* that somebody is at each remote address */
+int stack_host_check(const struct stack_host *h); /* each remote address has a socket */
 void stack_host_free(struct stack_host *h);
 struct stack_host *stack_host_of(const struct stack *s, const struct eid *eid); /* NULL: none */
 
@@ -221,7 +221,7 @@ void stack_script_step(struct stack *s);
  * or an error that was said. What begins later (`start`) finds its endpoint taken, if it is, then.
  */
 int stack_app_open(struct stack_app *a);
-void stack_app_end(struct stack_app *a); /* nothing more will come */
+void stack_app_end(struct stack_app *a); /* there will be no more */
 void stack_app_free(struct stack_app *a);
 uint64_t stack_app_missing(const struct stack_app *a);
 void stack_app_assert(const struct stack_app *a);

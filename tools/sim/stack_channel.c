@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel between sockets: which way a datagram goes is told as by the emulator's relay
- * (emu_relay.c), or by the nodes at both ends; then it is chan's. Frames that are lost, repeated or
- * changed have their line in the drop log. What can go wrong: the log cannot be made; memory;
- * return traffic with no peer, and frames for an address that nobody has, both counted. A link of a
- * file may send by the channels of another one (hand-over), or to the next relay (hops).
+ * A channel between sockets. The direction of a datagram is determined as in the emulator's relay
+ * (emu_relay.c), or by the nodes at both ends; then chan decides. Frames that are lost, repeated or
+ * changed have a line in the drop log. What can go wrong: the log cannot be created; no memory;
+ * return traffic without a peer, and frames for an address without a socket, both counted. A link
+ * of a file may send through the channels of another one (hand-over), or to the next relay (hops).
  */
 #include <assert.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ void stack_channel_free(struct stack_channel *c)
 }
 
 #define STREAM UINT64_MAX /* the tag of frames of streams */
-#define FLOW_BITS 48      /* in a relay's tag; above them the link at which the frame came */
+#define FLOW_BITS 48      /* in a relay's tag; above them the link at which the frame arrived */
 
 static void put_row(struct stack_channel *c, struct drop_row row, uint64_t tag, const uint8_t *data)
 {
@@ -137,7 +137,7 @@ static void log_fates(struct stack_channel *c, int direction)
         log_way(line->member[i].owner, line->member[i].dir);
 }
 
-/* It came when its link was handed over, and goes nowhere; it was counted. */
+/* It arrived when its link was handed over, and is dropped; it was counted. */
 static void log_gap(struct stack_channel *c, int direction, const uint8_t *data, size_t len)
 {
     if (c->drops == NULL)
@@ -254,7 +254,7 @@ int stack_channel_input(struct stack_channel *c, const struct virtual_port *from
     return 1;
 }
 
-/* Which way of the channel leads there; -1: none. */
+/* The direction of the channel that leads there; -1: none. */
 static int way_between(const struct stack_channel *c, size_t from, size_t to)
 {
     if (c->kind != STACK_BETWEEN)
@@ -330,7 +330,7 @@ static void relay_output(struct stack_channel *c, int direction, const struct ch
     if (c->links != NULL)
         links_run_leave(&c->links->between, port->link, direction, c->link);
     stack_capture_put(c, true, direction, &o->listen, to, slice_of(out->data, out->len));
-    if (port != c) /* handed over: as it came, and over what it went */
+    if (port != c) /* handed over: where it arrived, and the channel that it used */
         stack_capture_put(port, true, direction, &o->listen, to, slice_of(out->data, out->len));
     if (there != NULL)
         virtual_arrive(there, &o->listen, slice_of(out->data, out->len));
@@ -364,7 +364,7 @@ void stack_channel_step(struct stack_channel *c)
         if (got != 0 && out.tag == STREAM && !out.corrupted)
             pipes_arrive(&c->stack->world.pipes, slice_of(out.data, out.len));
         else if (got != 0 && out.tag == STREAM)
-            return; /* its check value tells */
+            return; /* its check value detects it */
         else if (got != 0 && c->kind == STACK_BETWEEN)
             wire_output(c, i, &out);
         else if (got != 0)

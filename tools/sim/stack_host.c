@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node in virtual time: agent and links as its configuration says. Its store is its memory, so
- * that whatever durability is wanted comes at once. What can go wrong: the configuration, which is
- * said with file, line and key; an address that two nodes have, or nobody.
+ * A node in virtual time: agent and links as in its configuration. Its store is its memory, so any
+ * wanted durability is confirmed at once. What can go wrong: the configuration, which is reported
+ * with file, line and key; an address that two nodes have, or none.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void log_event(void *context, const struct event *e)
 static void log_bundle(void *context, const struct bundle_event *e)
 {
     struct stack_host *h = context;
-    char *room = h->bundle_log == NULL ? NULL /* the run is over */
+    char *room = h->bundle_log == NULL ? NULL /* the run has ended */
                                        : log_writer_room(h->bundle_log, BUNDLE_EVENT_CSV_MAX);
     if (room != NULL)
         log_writer_put(h->bundle_log, node_bundle_line(&h->node, e, 0, room));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The links of a file of `helio-emu links`, each a channel of the stack: those with addresses are
- * relays, the others are there for what is handed over. What can go wrong: the file, an
- * address that nobody has or two have, memory.
+ * The links of a file of `helio-emu links`, each a channel of the stack. Links with addresses are
+ * relays; the others are used by links that are handed over. What can go wrong: the file, an
+ * address of no node or of two, no memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,13 +95,13 @@ void stack_links_free(struct stack *s)
     free(s->links);
 }
 
-/* A relay, and which way frames are under way in it. */
+/* A relay, and the direction of the frames in it. */
 struct place {
     const struct stack_channel *relay;
     int dir;
 };
 
-/* A search for relays to which a frame could come. */
+/* A search for relays that a frame could reach. */
 struct search {
     const struct stack *stack;
     bool seen[STACK_CHANNELS_MAX + SCENARIO_LINKS_MAX][2];
@@ -109,7 +109,8 @@ struct search {
     size_t len;
 };
 
-/* A frame of `from` comes there, which takes it as relay_input of stack_channel.c does. */
+/* A frame of `from` arrives at that address, whose relay accepts it as relay_input of
+ * stack_channel.c does. */
 static void reach_relay(struct search *s, const struct stack_channel *from,
                         const struct stack_channel *relay)
 {
@@ -136,7 +137,7 @@ static void follow_address(struct search *s, const struct stack_channel *from,
         reach_relay(s, from, next);
 }
 
-/* What comes back goes to those that send to this relay. */
+/* Return traffic goes to the senders of this relay. */
 static void follow_flows(struct search *s, const struct stack_channel *from)
 {
     const struct address *own = &from->options.listen;
@@ -160,7 +161,7 @@ static void follow_place(struct search *s, struct place at)
         follow_flows(s, at.relay);
 }
 
-/* Could frames that this relay lets out in a direction come to it in the same one? */
+/* Could frames that this relay forwards in a direction arrive at it again in the same direction? */
 static bool goes_round(const struct stack_channel *c, int dir)
 {
     struct search s = {.stack = c->stack};

@@ -250,7 +250,7 @@ static error_t parse_scenario(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* "I-J=": the file behind it; NULL: the numbers are wrong. */
+/* "I-J=": the file after it; NULL: the numbers are wrong. */
 static const char *read_ends(const struct stack *s, const char *text, size_t ends[2])
 {
     const char *equals = strchr(text, '=');
@@ -312,7 +312,7 @@ static struct stack_host *host_with(const struct stack *s, const char *socket)
     return NULL;
 }
 
-/* "@TIME …": the rest, and when; NULL: no time stands there. */
+/* "@TIME …": the rest, and the time; NULL: there is no time. */
 static const char *read_start(const char *text, tick *start)
 {
     char word[64];
@@ -430,7 +430,7 @@ static bool split_word(const char *text, char part[][EID_TEXT_MAX], size_t most)
     }
 }
 
-/* "I=": what is behind it, and the node; NULL: there is none of this number. */
+/* "I=": the rest, and the node; NULL: there is no node with this number. */
 static const char *read_home(const struct stack *s, const char *text, struct stack_host **home)
 {
     unsigned i = 1;

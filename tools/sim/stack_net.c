@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where datagrams go in virtual time: to the channel that has their address or lies between their
- * nodes; without one they arrive a microsecond later. What can go wrong: nobody has the address,
- * which is counted; memory, then the datagram is lost.
+ * The route of datagrams in virtual time: to the channel that has their address or is between their
+ * nodes. Without a channel they arrive a microsecond later. What can go wrong: an address without a
+ * socket, which is counted; no memory, then the datagram is lost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void fly_datagram(struct stack *s, const struct virtual_port *from,
     list_add_tail(&s->flying, &p->node);
 }
 
-/* False: nobody has the address. */
+/* False: no socket has the address. */
 static bool send_frame(struct stack *s, const struct virtual_port *from, const struct address *to,
                        size_t len)
 {

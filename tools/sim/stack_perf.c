@@ -55,7 +55,7 @@ static int start_client(struct stack_app *a, const uint64_t seed[2])
     return rc;
 }
 
-/* As with clients, intervals are kept when they are asked for. */
+/* As with clients, intervals are kept if they were requested. */
 static int start_reverse(struct stack_app *a, const uint64_t seed[2])
 {
     if (!a->options.intervals)

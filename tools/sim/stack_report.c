@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run of the whole stack has to tell: of clients and servers what helio-perf tells, of links
- * what helioctl shows, of channels what the emulator reports. Nothing of it depends on the real
- * clock. What can go wrong: a file of a client's or server's --json. */
+/* The report of a run of the whole stack: of clients and servers what helio-perf prints, of links
+ * what helioctl shows, of channels what the emulator reports. It does not depend on the real clock.
+ * What can go wrong: a file of a client's or server's --json. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -29,13 +29,13 @@ static struct chan_counters counters_of(const struct stack_way *w)
     return w->chan == NULL ? none : *chan_counters(w->chan);
 }
 
-/* Of a link of a file: what came when it was handed over, and never entered a channel. */
+/* Of a link of a file: frames that arrived when it was handed over, and never entered a channel. */
 static uint64_t gap_of(const struct stack_channel *c, int dir)
 {
     return c->links == NULL ? 0 : c->links->between.at[c->link].way[dir].gap;
 }
 
-/* Those that are no links of a file, which come behind them. */
+/* The number of channels that are no links of a file; links of files follow them. */
 static size_t channels_of(const struct stack *s)
 {
     return s->links == NULL ? s->channels_len : s->links->first;
@@ -223,7 +223,7 @@ static bool print_text(const struct stack *s)
     return good && fflush(stdout) == 0;
 }
 
-/* The files that clients and servers were told to write. */
+/* The files of clients' and servers' --json. */
 static bool write_files(const struct stack *s, bool clients)
 {
     bool good = true;

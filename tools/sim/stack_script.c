@@ -96,7 +96,8 @@ tick stack_script_due(const struct stack *s)
     return s->script_next < s->script_len ? s->script[s->script_next].at : TICK_NEVER;
 }
 
-/* What was tried at the begin can still fail: another `set` may have come between, or memory. */
+/* A change that was tested at the beginning can still fail: another `set` may precede it, or there
+ * is no memory. */
 static void set_keys(const struct stack_switch *w)
 {
     char why[512] = "";
