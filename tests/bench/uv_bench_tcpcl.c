@@ -38,6 +38,7 @@ struct bench {
     struct tcpcl_config config;
     struct cla *link;
     struct buf *bundles[WINDOW_MAX];
+    uint64_t waiting[WINDOW_MAX], waits; /* bundles that the link does not have */
     uint64_t open, number;
     tick begin, end;
     bool begun, stopping;
@@ -56,13 +57,32 @@ static double cpu_seconds(void)
 
 /* ---- the links ---- */
 
-static void send_bundle(struct bench *b, uint64_t i)
+static bool send_bundle(struct bench *b, uint64_t i)
 {
     struct buf *data = b->bundles[i];
     uint64_t n = ++b->number;
     memcpy(buf_data(data), &n, sizeof n);
     memcpy(buf_data(data) + data->len - sizeof n, &n, sizeof n);
-    b->open += b->link->ops->send(b->link, i, data) == CLA_REASON_NONE;
+    if (b->link->ops->send(b->link, i, data) != CLA_REASON_NONE)
+        return false;
+    b->open++;
+    return true;
+}
+
+/* The link has as many bundles as it wants now (cla_limits.window), up to all of them. */
+static void fill_link(struct bench *b)
+{
+    while (b->waits > 0 && b->open < b->link->limits.window && !b->stopping) {
+        if (!send_bundle(b, b->waiting[b->waits - 1]))
+            return;
+        b->waits--;
+    }
+}
+
+static void on_limits(void *context, struct cla *c)
+{
+    (void)c;
+    fill_link(context);
 }
 
 static void on_link(void *context, struct cla *c, bool up)
@@ -73,8 +93,9 @@ static void on_link(void *context, struct cla *c, bool up)
     (void)c;
     b->begun = true;
     b->begin = clock_now();
-    for (uint64_t i = 0; i < b->window; i++)
-        send_bundle(b, i);
+    for (b->waits = 0; b->waits < b->window; b->waits++)
+        b->waiting[b->waits] = b->waits;
+    fill_link(b);
 }
 
 static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
@@ -88,7 +109,8 @@ static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome
     b->side.bundles++;
     b->side.bytes += b->bundle;
     if (!b->stopping) {
-        send_bundle(b, key);
+        b->waiting[b->waits++] = key;
+        fill_link(b);
     } else if (b->open == 0) {
         b->end = clock_now();
         uv_stop(b->loop);
@@ -147,6 +169,7 @@ static void open_link(struct bench *b, uint64_t own, uint16_t port)
                                      .received = on_received,
                                      .done = on_done,
                                      .link = on_link,
+                                     .limits = on_limits,
                                      .say = on_say}};
     if (ops->open(&b->link, &env, &b->config, why, sizeof why) != 0) {
         fprintf(stderr, "bench_tcpcl: %s\n", why);
