@@ -224,7 +224,7 @@ int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
  * that wait outside can still be ordered. It is advice: tcpcl_send accepts more. Without bundles it
  * is never full. Changes with tcpcl_send, tcpcl_take_back and tcpcl_poll. */
 #define TCPCL_FLOOR_MOST (UINT64_C(5) << 18) /* 1024 bundles of 1 kB, a whole window, fit in */
-#define TCPCL_FLOOR_FAST (UINT64_C(4) << 20)
+#define TCPCL_FLOOR_FAST (UINT64_C(16) << 20)
 #define TCPCL_FLIGHT_FIRST (UINT64_C(4) << 20)
 bool tcpcl_flight_full(const struct tcpcl_session *s);
 /* With so many of them it is full; at least 1. */

@@ -237,6 +237,19 @@ START_TEST(short_and_fast)
 }
 END_TEST
 
+/* 40 Gbit/s, as between two processes of a machine: 2 ms of it are under way. */
+START_TEST(short_and_faster)
+{
+    struct path *p = open_path((uint64_t)5000 * MB, 200 * TICK_US, 500000);
+    run_path(p, 10 * TICK_MS, true);
+    const double used = use_path(p, TICK_S);
+    ck_used(used, 0.99);
+    ck_assert_uint_ge(tcpcl_bound(p->e.s), 9 * MB);
+    ck_assert_uint_le(under_way(p), 11 * MB);
+    close_path(p);
+}
+END_TEST
+
 /* The time is measured anew each 30 s, without what a short path has beyond its own. */
 START_TEST(short_for_long)
 {
@@ -371,6 +384,7 @@ SUITE(cla_tcpcl_flight, t)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, long_and_fast);
     tcase_add_test(t, short_and_fast);
+    tcase_add_test(t, short_and_faster);
     tcase_add_test(t, short_for_long);
     tcase_add_test(t, nothing_fills_it);
     tcase_add_test(t, slow);
