@@ -227,7 +227,8 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(effective_limit, true, node_medium_limit(s->node), "effective_limit_bytes", IN_STORE, NULL,  \
       NULL, NULL)                                                                                  \
     X(memory, true,                                                                                \
-      s->c->memory_bytes + s->c->record_bytes + s->c->arriving_bytes + s->c->seen_bytes,           \
+      s->c->memory_bytes + s->c->record_bytes + s->c->arriving_bytes + s->c->seen_bytes +          \
+          s->c->sending_bytes,                                                                     \
       "memory_bytes", IN_TOP, "memory_bytes", "gauge", "memory that bundles take")                 \
     X(memory_bytes, true, s->c->memory_bytes, "memory_bytes", IN_STATUS, "bundle_memory_bytes",    \
       "gauge", "bytes of bundles in memory: bundles.memory limits them")                           \
@@ -240,6 +241,8 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(record_bytes, true, s->c->record_bytes, "record_bytes", IN_STATUS, NULL, NULL, NULL)         \
     X(arriving_bytes, true, s->c->arriving_bytes, "arriving_bytes", IN_STATUS, "arriving_bytes",   \
       "gauge", "of it, for bundles that are still arriving")                                       \
+    X(sending_bytes, true, s->c->sending_bytes, "sending_bytes", IN_STATUS, "sending_bytes",       \
+      "gauge", "of it, for bundles that only links have: in transmission")                         \
     X(seen_bytes, true, s->c->seen_bytes, "seen_bytes", IN_STATUS, NULL, NULL, NULL)               \
     X(memory_max, true, s->node->config->bundles.total, "memory_max", IN_TOP,                      \
       "memory_bytes_limit", "gauge", "memory that bundles may take")                               \

@@ -161,6 +161,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->restored);
     list_init(&a->leaving);
     list_init(&a->resuming);
+    list_init(&a->sending_waits);
     list_init(&a->asking);
     heap_init(&a->moving);
     kinds_init(&a->unrouted_kinds);
@@ -314,6 +315,7 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     }
     if (r->sequence_end > a->sequence_noted)
         a->sequence_noted = r->sequence_end;
+    r->sending = 0;
     emit_record(a, BUNDLE_STORED, r);
     agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
     record_leave_storing(a, r);

@@ -485,9 +485,9 @@ struct agent_counters {
     /* Ids that were displaced by newer ones before they expired: likewise. */
     uint64_t displaced;
     uint64_t bundles, bytes, memory_bytes, resting_bytes; /* now; resting: in memory, give way */
-    uint64_t record_bytes;   /* now: memory of bundles without their bytes */
-    uint64_t arriving_bytes; /* now: of arriving bundles (agent_reserve) */
-    uint64_t seen_bytes;     /* now: of ids to detect duplicates; never decreases */
+    uint64_t record_bytes;                  /* now: memory of bundles without their bytes */
+    uint64_t arriving_bytes, sending_bytes; /* now: agent_reserve; links', not in memory_bytes */
+    uint64_t seen_bytes;                    /* now: of ids to detect duplicates; never decreases */
     /* Now: bundles that wait for agent_stored, and their memory. While it is high binders should
      * read no more from applications. */
     uint64_t storing, storing_bytes;

@@ -9,7 +9,7 @@
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
-    uint64_t fragments, assemblies, copies, sorted, given, waiting, verifying, resting;
+    uint64_t fragments, assemblies, copies, sorted, given, waiting, verifying, resting, sending;
 };
 
 static void check_piece(const struct record *r)
@@ -133,6 +133,8 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     s->bytes += derived ? 0 : r->bytes;
     s->fragments += r->assembly != NULL && r->role != ROLE_WHOLE;
     s->memory += r->buf == NULL ? 0 : r->buf->cap;
+    s->sending += record_stored(r) ? r->sending : 0;
+    assert(!record_stored(r) || r->sending == 0 || state_is_given(r->state));
     s->storing += r->state == STATE_STORING;
     s->waiting += r->state == STATE_STORING && r->turn != NULL;
     s->given += r->state == STATE_STORING && r->turn == NULL ? storing_cost(r) : 0;
@@ -250,6 +252,7 @@ void agent_check(const struct agent *a)
     check_assemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
+    assert(s.sending == c->sending_bytes);
     assert(s.records == c->record_bytes && s.copies == a->copies);
     assert(s.storing == c->storing && s.storing_bytes == c->storing_bytes);
     storing_check(a, s.given, s.waiting);

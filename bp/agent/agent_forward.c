@@ -66,6 +66,7 @@ int link_action(struct agent *a, struct record *r, struct agent_action *out)
     /* The store has it; under pressure the memory is for bundles whose turn is still to come. */
     if (memory_crowded(a))
         record_release(a, r);
+    sending_add(a, r, b);
     r->pays = false;
     emit_record(a, BUNDLE_SENT, r);
     *out = (struct agent_action){

@@ -45,6 +45,10 @@ struct queue {
     struct list busy, paused, resumed;
     struct list resuming; /* in agent.resuming, when any are resumed */
     uint64_t busy_len, window;
+    /* Bytes of its bundles in counters.sending_bytes. In agent.sending_waits: it must wait for some
+     * of these before the next bundle (agent_sending.c). */
+    uint64_t sending;
+    struct list sending_wait;
     struct service service;
     /* Joined bundles in agent.verifying: they do not use the window. */
     uint64_t verifying;
@@ -216,6 +220,7 @@ struct agent {
     struct list restored;        /* to be placed */
     struct list leaving;         /* links */
     struct list resuming;        /* queues */
+    struct list sending_waits;   /* queues */
     struct hash kinds;           /* except rests */
     struct hash targets;         /* of these */
     struct kinds unrouted_kinds; /* of bundles without a route */
@@ -334,6 +339,14 @@ struct shortage_of {
 void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_refusal refusal);
 /* Records that no route is in time. from: the link whose bundle is refused for that, or NO_LINK. */
 void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from);
+
+/* agent_sending.c. permits: may the link get this bundle now? Else sending_wait: it is woken when
+ * bytes return. add: `out` was given to the link; sub: its outcome is known. */
+bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r);
+void sending_wait(struct agent *a, struct queue *q);
+void sending_add(struct agent *a, struct record *r, const struct buf *out);
+void sending_sub(struct agent *a, struct record *r);
+void sending_check(const struct queue *q);
 
 /* agent_queue.c */
 void queue_init(struct queue *q, uint64_t window);

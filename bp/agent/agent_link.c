@@ -179,6 +179,7 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     quota_sub_peer(a, quota_peer_id(&l->peer));
     forget_link(a, link);
     list_sub(&l->queue.node);
+    list_sub(&l->queue.sending_wait);
     take_back_given(a, &l->queue.busy);
     l->queue.gone = true;
     list_add_tail(&a->leaving, &l->leaving);

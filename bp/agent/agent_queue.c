@@ -28,11 +28,13 @@ void queue_init(struct queue *q, uint64_t window)
     list_init(&q->paused);
     list_init(&q->resumed);
     list_init(&q->resuming);
+    list_init(&q->sending_wait);
 }
 
 void queue_fini(struct queue *q)
 {
     list_sub(&q->resuming);
+    list_sub(&q->sending_wait);
     bands_fini(&q->bands);
 }
 
@@ -63,10 +65,19 @@ static uint64_t count_given(const struct queue *q)
     return q->busy_len + q->owed;
 }
 
+/* Bundles that are ready, or in transmission. While the link waits for room in its bytes, few are
+ * next: their bytes would stay in memory. */
+static uint64_t front_max(const struct queue *q)
+{
+    const uint64_t given = count_given(q);
+    const bool waits = !list_empty(&q->sending_wait) && given < q->window;
+    return (waits ? given : q->window) + PREFETCH;
+}
+
 /* ahead: bundles of its priority that are ready before it. */
 static bool front_has_room(const struct queue *q, const struct band *b, uint64_t ahead)
 {
-    return ahead + b->front_len + count_given(q) < q->window + PREFETCH;
+    return ahead + b->front_len + count_given(q) < front_max(q);
 }
 
 /* May the bundle's bytes stay in memory, or come there, although the memory is full? */
@@ -125,6 +136,7 @@ static void take_out(struct agent *a, struct record *r)
     } else {
         list_sub(&r->node);
         q->busy_len -= state_is_given(r->state);
+        sending_sub(a, r);
         service_forget(&q->service, r->key);
     }
     if (r->state == STATE_RECALLED)
@@ -159,16 +171,15 @@ static void rest_behind(struct agent *a, struct record *r)
     (void)memory_make_room(a, r, 0);
 }
 
-/* However many bundles return, few are at the head of a queue: the last of them moves to the
- * back. */
-static void trim_front(struct agent *a, struct queue *q, struct band *b)
+/* However many bundles return, few are at the head of a queue: the last ones move to the back. */
+static void trim_front(struct agent *a, struct queue *q, struct band *b, uint64_t most)
 {
-    if (b->front_len <= q->window + PREFETCH)
-        return;
-    struct record *last = container_of(b->front.prev, struct record, node);
-    record_load_done(a, last);
-    bands_move_back(a, &q->bands, last);
-    rest_behind(a, last);
+    while (b->front_len > most) {
+        struct record *last = container_of(b->front.prev, struct record, node);
+        record_load_done(a, last);
+        bands_move_back(a, &q->bands, last);
+        rest_behind(a, last);
+    }
 }
 
 enum stand { STAND_RETURNED, STAND_AGAIN, STAND_BEHIND };
@@ -187,7 +198,7 @@ static void put_back(struct agent *a, struct record *r, enum stand stand)
     if (r->state == STATE_BACK)
         rest_behind(a, r);
     else
-        trim_front(a, q, b);
+        trim_front(a, q, b, q->window + PREFETCH);
     memory_rest(a, r);
     queue_wake(a, q);
 }
@@ -371,13 +382,19 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
 {
     if (!list_empty(&q->resumed))
         return 0; /* those that come back go first, in their order; then it is woken */
+    list_sub(&q->sending_wait);
     for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
         const enum bundle_priority next = bands_turn(&q->bands);
         if (next != BUNDLE_PRIORITIES && count_given(q) < q->window) {
             struct band *b = bands_first(&q->bands, next);
-            if (give_next(a, container_of(list_first(&b->front), struct record, node), out))
-                return 1;
-            continue;
+            struct record *r = container_of(list_first(&b->front), struct record, node);
+            if (r->link == TO_ENDPOINT || sending_permits(a, q, r)) {
+                if (give_next(a, r, out))
+                    return 1;
+                continue;
+            }
+            sending_wait(a, q);
+            trim_front(a, q, b, PREFETCH);
         }
         moved = false;
         for (int p = BUNDLE_PRIORITIES - 1; p >= 0 && !moved; p--) {
@@ -459,6 +476,7 @@ void queue_check(const struct queue *q)
         check_band(&q->bands.of[p], sum);
     assert(count_sum(sum) == q->bands.waiting);
     check_places(q);
+    sending_check(q);
     check_list(&q->busy, STATE_BUSY, NULL, sum);
     assert(count_sum(sum) == q->bands.waiting + q->busy_len);
     check_list(&q->paused, STATE_PAUSED, NULL, sum);

@@ -311,7 +311,8 @@ static uint64_t memory_room(const struct agent *a, enum quota_kind kind)
 {
     const struct agent_config *c = &a->config;
     const struct agent_counters *n = &a->counters;
-    const uint64_t beside = n->arriving_bytes + n->seen_bytes + record_places_cost(a);
+    const uint64_t beside =
+        n->arriving_bytes + n->seen_bytes + n->sending_bytes + record_places_cost(a);
     const uint64_t all = n->memory_bytes + n->record_bytes + beside;
     if (kind == QUOTA_BYTES && c->memory_only)
         return c->held_bytes > all ? c->held_bytes - all : 0;

@@ -143,17 +143,17 @@ uint64_t record_memory_max(const struct agent *a)
     return c->total_bytes > 0 ? c->total_bytes : UINT64_MAX;
 }
 
-static uint64_t memory_used(const struct agent *a)
+uint64_t record_memory_used(const struct agent *a)
 {
     const struct agent_counters *n = &a->counters;
     const uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes +
-                          record_places_cost(a);
+                          n->sending_bytes + record_places_cost(a);
     return a->config.memory_only ? used : used + kinds_cost(a) + a->loading_bytes;
 }
 
 bool record_memory_room(const struct agent *a, uint64_t more)
 {
-    return !exceeds(memory_used(a), more, record_memory_max(a));
+    return !exceeds(record_memory_used(a), more, record_memory_max(a));
 }
 
 static bool lacks(struct agent_shortage *out, enum agent_limit limit, enum agent_unit unit,
@@ -176,7 +176,7 @@ bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *
     if (exceeds(n->bytes, bytes, c->held_bytes))
         return lacks(out, AGENT_LIMIT_BYTES, AGENT_UNIT_BYTES, n->bytes, c->held_bytes);
     if (!record_memory_room(a, cost))
-        return lacks(out, AGENT_LIMIT_MEMORY, AGENT_UNIT_BYTES, memory_used(a),
+        return lacks(out, AGENT_LIMIT_MEMORY, AGENT_UNIT_BYTES, record_memory_used(a),
                      record_memory_max(a));
     if (storing_full(a, cost))
         return lacks(out, AGENT_LIMIT_STORING, AGENT_UNIT_BYTES, n->storing_bytes, c->memory_bytes);

@@ -56,9 +56,12 @@ struct record {
     struct buf *buf;  /* NULL: in the store only */
     tick arrived;     /* arrival; after a restart, when it was placed */
     uint64_t rest_ms; /* time at this node before `arrived` */
-    /* Stored with the bundle, so that its sequence number is not used again after a restart; 0: it
-     * was not created here, or this was already stored. */
-    uint64_t sequence_end;
+    union {
+        /* STATE_STORING: stored with the bundle, so that its sequence number is not used again
+         * after a restart; 0: it was not created here. */
+        uint64_t sequence_end;
+        uint64_t sending; /* other states: its bytes in counters.sending_bytes */
+    };
     tick expires;
     tick pause;                /* the latest pause; 0 = none yet */
     int link;                  /* or TO_ENDPOINT, NO_ROUTE */
@@ -116,6 +119,7 @@ bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *
 /* Memory of all stored and arriving bundles; is there room for this many bytes more? */
 uint64_t record_memory_max(const struct agent *a);
 uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies */
+uint64_t record_memory_used(const struct agent *a);
 bool record_memory_room(const struct agent *a, uint64_t more);
 /* Could there be room for it if bundles of other accounts were displaced? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);

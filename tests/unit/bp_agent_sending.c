@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bundles that links have in transmission count in the memory of all bundles, and links share a
+ * half of it. */
+#include "bp_agent_ways.h"
+
+#define SIZE 1000
+#define TOTAL UINT64_C(200000)
+#define WINDOW 256
+
+static void begin(struct binder *n)
+{
+    static const char *const peers[] = {"ipn:8.0", "ipn:9.0"};
+    struct agent_config c = config_of("ipn:2.0");
+    c.total_bytes = TOTAL;
+    relay_init(n, &c);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct eid e = eid_of(peers[i]);
+        ck_assert_int_eq(agent_link_add(n->a, 8 + i, &e, WINDOW), 0);
+        agent_link(n->a, 8 + i, true, n->now);
+    }
+    add_route(n, "ipn:8.*", 8);
+    add_route(n, "ipn:9.*", 9);
+}
+
+static void clear_trace(struct binder *n)
+{
+    drain(n);
+    agent_check(n->a);
+    n->len = 0;
+    n->trace[0] = 0;
+}
+
+static void bring(struct binder *n, const char *to, uint64_t count, size_t size)
+{
+    static uint8_t data[TOTAL];
+    static uint64_t sequence;
+    for (uint64_t i = 0; i < count; i++) {
+        struct bundle b = peer_bundle("ipn:1.1", to, ++sequence);
+        b.payload = slice_of(data, size);
+        ck_assert_int_eq(link_receive(n, 0, &b, sequence), REFUSE_NONE);
+        clear_trace(n);
+    }
+}
+
+static const struct agent_counters *counters(const struct binder *n)
+{
+    return agent_counters(n->a);
+}
+
+static uint64_t count_given(const struct binder *n, uint32_t link)
+{
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    ck_assert(agent_backlog(n->a, link, b));
+    return b[BUNDLE_NORMAL].given;
+}
+
+/* Acknowledges the first n bundles that the link has. */
+static void acknowledge(struct binder *n, uint32_t link, unsigned count)
+{
+    struct agent_bundle_info all[256];
+    const size_t len = agent_bundles(n->a, all, 256);
+    for (size_t i = 0; i < len && count > 0; i++) {
+        if (all[i].link != (int)link || strcmp(all[i].state, "sending") != 0)
+            continue;
+        agent_sent(n->a, all[i].key, true, n->now);
+        agent_check(n->a);
+        clear_trace(n);
+        count--;
+    }
+    ck_assert_uint_eq(count, 0);
+}
+
+/* A peer that acknowledges nothing: its link has a quarter of the memory, and another one finds as
+ * much. */
+START_TEST(links_share_a_half)
+{
+    struct binder n;
+    begin(&n);
+    bring(&n, "ipn:9.1", 60, SIZE);
+    ck_assert_uint_gt(counters(&n)->sending_bytes, TOTAL / 4 - 4 * SIZE);
+    ck_assert_uint_le(counters(&n)->sending_bytes, TOTAL / 4 + SIZE);
+    const uint64_t stuck = count_given(&n, 9), before = counters(&n)->sending_bytes;
+    ck_assert_uint_lt(stuck, 60);
+    bring(&n, "ipn:8.1", 30, SIZE);
+    ck_assert_uint_gt(counters(&n)->sending_bytes - before, TOTAL / 8 - 4 * SIZE);
+    ck_assert_uint_le(counters(&n)->sending_bytes, TOTAL / 2);
+    ck_assert_uint_eq(count_given(&n, 9), stuck);
+    binder_fini(&n);
+}
+END_TEST
+
+/* All of a blocked link's bundles are sent as outcomes come, and nothing stays counted. */
+START_TEST(outcomes_wake_the_link)
+{
+    struct binder n;
+    begin(&n);
+    bring(&n, "ipn:9.1", 60, SIZE);
+    for (unsigned i = 0; i < 60; i++)
+        acknowledge(&n, 9, 1);
+    ck_assert_uint_eq(count_given(&n, 9), 60);
+    ck_assert_uint_eq(counters(&n)->sending_bytes, 0);
+    ck_assert_uint_eq(counters(&n)->bundles, 0);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A link is also woken when another one's bytes return. */
+START_TEST(bytes_of_others_wake_the_link)
+{
+    struct binder n;
+    begin(&n);
+    bring(&n, "ipn:8.1", 30, SIZE);
+    bring(&n, "ipn:9.1", 40, SIZE);
+    const uint64_t before = count_given(&n, 9);
+    ck_assert_uint_lt(before, 40);
+    acknowledge(&n, 8, 30);
+    ck_assert_uint_gt(count_given(&n, 9), before);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A single bundle is always permitted, however long, and then none beside it. */
+START_TEST(one_is_always_permitted)
+{
+    struct binder n;
+    begin(&n);
+    bring(&n, "ipn:9.1", 30, SIZE);
+    bring(&n, "ipn:8.1", 2, 45000);
+    ck_assert_uint_eq(count_given(&n, 8), 1);
+    acknowledge(&n, 8, 1);
+    ck_assert_uint_eq(count_given(&n, 8), 2);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Links that fail, close or are removed return their bytes. */
+START_TEST(lost_links_return_bytes)
+{
+    struct binder n;
+    begin(&n);
+    bring(&n, "ipn:9.1", 60, SIZE);
+    const uint64_t before = counters(&n)->sending_bytes;
+    ck_assert_uint_gt(before, 0);
+    ck_assert_int_eq(agent_link_remove(n.a, 9, n.now), 0);
+    clear_trace(&n);
+    ck_assert_uint_eq(counters(&n)->sending_bytes, 0);
+    binder_fini(&n);
+}
+END_TEST
+
+/* While a link waits, few of its bundles are loaded ahead of their turn. */
+START_TEST(a_waiting_link_loads_few)
+{
+    struct binder n;
+    begin(&n);
+    bring(&n, "ipn:9.1", 80, SIZE);
+    const struct agent_counters *k = counters(&n);
+    ck_assert_uint_le(k->memory_bytes - k->resting_bytes, TOTAL / 8 + 6 * 2 * SIZE);
+    ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->sending_bytes, TOTAL);
+    binder_fini(&n);
+}
+END_TEST
+
+/* The bytes of bundles that applications sent, and that are in memory, are not counted twice. */
+START_TEST(own_bundles_count_once)
+{
+    struct binder n;
+    begin(&n);
+    for (uint64_t i = 0; i < 5; i++) {
+        send_to(&n, "ipn:9.1", i + 1);
+        clear_trace(&n);
+    }
+    ck_assert_uint_eq(count_given(&n, 9), 5);
+    ck_assert_uint_eq(counters(&n)->sending_bytes, 0);
+    binder_fini(&n);
+}
+END_TEST
+
+SUITE(bp_agent_sending, t)
+{
+    tcase_add_test(t, links_share_a_half);
+    tcase_add_test(t, outcomes_wake_the_link);
+    tcase_add_test(t, bytes_of_others_wake_the_link);
+    tcase_add_test(t, one_is_always_permitted);
+    tcase_add_test(t, lost_links_return_bytes);
+    tcase_add_test(t, a_waiting_link_loads_few);
+    tcase_add_test(t, own_bundles_count_once);
+}
