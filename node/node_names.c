@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All links and static routes are looked at for each session of an unconfigured peer: a node has
- * few of them. Nothing can go wrong.
+ * few of them. A contact plan has an index of its nodes. Nothing can go wrong.
  */
 #include "node/node_names.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "node/plan/node_plan.h"
 
 int node_names_pattern(const struct eid *peer, struct eid_pattern *out)
 {
@@ -56,10 +57,29 @@ static const struct node_link *next_holder(const struct node *n, const struct ei
     return NULL;
 }
 
+/* Has the contact plan contacts of this node with the peer? Then it routes bundles to the peer. */
+static bool is_planned(const struct node *n, const struct eid *peer)
+{
+    uint64_t number;
+    if (n->plan == NULL || !plan_router_number(peer, &number))
+        return false;
+    const struct plan *p = n->plan->plan;
+    const uint64_t own = plan_router_node(n->plan->router);
+    return plan_meets(p, own, number) || plan_meets(p, number, own);
+}
+
+/* l: the first link that the name is reserved for; NULL: the contact plan reserves it. */
 static void say_why(const struct node_link *l, const struct eid *peer, char *why, size_t why_cap)
 {
     char name[EID_TEXT_MAX];
     eid_text(peer, name);
+    if (l == NULL) {
+        snprintf(why, why_cap,
+                 "the contact plan has contacts with it. It may connect with a certificate that "
+                 "names it (tls), or over a link of its own here (adapter: tcpcl, peer: %s)",
+                 name);
+        return;
+    }
     const bool its = eid_same_node(&l->config->peer, peer);
     snprintf(why, why_cap,
              "%s link %.64s (%s). It may connect with a certificate that names it (tls), from the "
@@ -74,7 +94,7 @@ bool node_names_allow(const struct node *n, const struct eid *peer, const struct
 {
     size_t at = 0;
     const struct node_link *first = next_holder(n, peer, &at);
-    if (first == NULL || proof->certificate)
+    if ((first == NULL && !is_planned(n, peer)) || proof->certificate)
         return true;
     for (const struct node_link *l = first; l != NULL; ++at, l = next_holder(n, peer, &at))
         if (proof->host != NULL && l->cla != NULL && cla_at_remote(l->cla, proof->host))
@@ -98,7 +118,8 @@ void node_names_judge(struct node *n)
         struct node_link *l = n->links[i];
         size_t at = 0;
         if (l == NULL || !l->unconfigured || l->over || l->cla == NULL ||
-            next_holder(n, &l->config->peer, &at) == NULL || cla_judge(l->cla))
+            (next_holder(n, &l->config->peer, &at) == NULL && !is_planned(n, &l->config->peer)) ||
+            cla_judge(l->cla))
             continue;
         l->over = true;
         if (node_watch_line(l))

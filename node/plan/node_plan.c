@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/node_names.h"
 #include "node/plan/plan_draft.h"
 #include "node/plan/plan_link.h"
 #include "os/input_file.h"
@@ -335,6 +336,7 @@ void node_plan_changed(struct node_plan *p)
     struct node *n = p->node;
     plan_router_changed(p->router, world_now(n->world));
     drive_links(p);
+    node_names_changed(n);
     agent_reroute(n->agent);
     agent_expire(n->agent, node_now(n));
     node_wake(n);
@@ -380,6 +382,7 @@ static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
         rc = n->links[i] == NULL ? 0 : node_plan_link(n->links[i]);
     struct router router = plan_router(p->router);
     agent_router(n->agent, &router);
+    node_names_changed(n);
     drive_links(p);
     return rc;
 }

@@ -6,9 +6,12 @@
  */
 #include "tests/unit/tools_links.h"
 
+#include <unistd.h>
+
 #include "node/node_meter.h"
 #include "node/node_names.h"
 #include "node/node_watch.h"
+#include "node/plan/node_plan.h"
 #include "tests/unit/suite.h"
 
 static const char TWO[] = "  - {name: a, adapter: memory, peer: ipn:2.0}\n"
@@ -395,6 +398,48 @@ START_TEST(names_of_routes_that_are_added)
 }
 END_TEST
 
+static void add_contacts(struct bench *b, const char *text)
+{
+    struct conf_errors e;
+    conf_errors_init(&e, "test");
+    ck_assert_msg(node_plan_add(&b->n, text, strlen(text), &e) == 0, "%s", e.text[0]);
+    turn(b);
+}
+
+/* Nodes with which the contact plan has contacts of this node, in either direction; nodes behind
+ * them are free. A change of the plan ends the links of those that have no evidence. */
+START_TEST(names_of_the_contact_plan)
+{
+    char path[] = "/tmp/names-XXXXXX.yaml", text[512];
+    FILE *f = fdopen(mkstemps(path, 5), "w");
+    ck_assert(f != NULL && fputs("contacts:\n"
+                                 "  - {from: 1, to: 7, start: 1h, end: 2h, rate: unlimited}\n"
+                                 "  - {from: 8, to: 1, start: 1h, end: 2h, rate: unlimited}\n"
+                                 "  - {from: 7, to: 9, start: 1h, end: 2h, rate: unlimited}\n",
+                                 f) >= 0);
+    ck_assert_int_eq(fclose(f), 0);
+    snprintf(text, sizeof text, "%splan: %s\n", TWO, path);
+    struct bench *b = start(text);
+    ck_assert_int_eq(unlink(path), 0);
+    struct memory *host = link_of(b, "b");
+    static const char *const planned[] = {"ipn:7.0", "ipn:8.0"};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert(!may_have(host, planned[i], "192.0.2.8:1", false,
+                            "the contact plan has contacts with it. It may connect with a"));
+        ck_assert(may_have(host, planned[i], NULL, true, NULL));
+    }
+    ck_assert(may_have(host, "ipn:9.0", "192.0.2.8:1", false, NULL));
+    struct memory *nine = come_in(b, host, "ipn:9.0"), *ten = come_in(b, host, "ipn:10.0");
+    tell_link(b, nine, true);
+    tell_link(b, ten, true);
+    add_contacts(b, "contacts: [{from: 1, to: 5, start: 1h, end: 2h, rate: unlimited}]");
+    ck_assert(is_in(b, "b/ipn:9.0") && is_in(b, "b/ipn:10.0"));
+    add_contacts(b, "contacts: [{from: 1, to: 9, start: 1h, end: 2h, rate: unlimited}]");
+    ck_assert(!is_in(b, "b/ipn:9.0") && is_in(b, "b/ipn:10.0"));
+    stop(b);
+}
+END_TEST
+
 /* What spoke for a name is asked again when links or their keys are others. */
 START_TEST(evidence_that_ends)
 {
@@ -510,6 +555,7 @@ SUITE(tools_links, t)
     tcase_add_test(t, names_of_configured_peers);
     tcase_add_test(t, names_of_links_that_are_added);
     tcase_add_test(t, names_of_routes_that_are_added);
+    tcase_add_test(t, names_of_the_contact_plan);
     tcase_add_test(t, evidence_that_ends);
     tcase_add_test(t, an_adapter_knows_what_it_reaches);
     tcase_add_test(t, come_change_and_go);

@@ -127,6 +127,12 @@ static void memory_set_link(struct cla *c, bool up)
     (void)up;
 }
 
+static void memory_contact(struct cla *c, const struct cla_contact *contact)
+{
+    (void)c;
+    (void)contact;
+}
+
 static void memory_gauges(const struct cla *c, struct cla_gauges *out)
 {
     *out = memory_of(c)->gauges;
@@ -171,6 +177,7 @@ static const struct cla_ops memory_ops = {
     .set = memory_set,
     .confirm = memory_confirm,
     .set_link = memory_set_link,
+    .contact = memory_contact,
     .gauges = memory_gauges,
     .close = memory_close,
 };
