@@ -108,6 +108,34 @@ class CompleteTest(sle_case.SleCase):
         self.assertLess(abs(slower), 0.01, f"{late} late of {len(got)}")
         self.stop()
 
+    def test_times_after_a_late_wake_up(self):
+        """Many frames are due at once: each has a time of its own in microseconds, so that a START behind any of them goes on with the next."""
+        size = 64
+        self.provider(f"sources: [{{name: x, rate: 100Mbit/s, frame: {size}, record: {self.path('record')}}}]\n"
+                      f"instances: [{{id: {RAF}, users: CENTRE, source: x, buffer: 100}}]\n")
+        user = subprocess.Popen(self.user_command(RAF, "-o", self.path("out")), stdout=subprocess.PIPE, text=True)
+        self.running.append(user)
+        self.until(lambda: self.size("out") > 0, "nothing comes")
+        for _ in range(3):
+            resting.stop(self.station)
+            time.sleep(0.5)
+            self.station.send_signal(signal.SIGCONT)
+            time.sleep(0.2)
+        user.send_signal(signal.SIGINT)
+        user.communicate(timeout=300)
+        with open(self.path("out"), "rb") as f:
+            got = [struct.unpack_from(">QQ", part, 6) for part in struct.iter_unpack(f"{size}s", f.read()) for part in part]
+        self.assertEqual([number for number, _ in got], list(range(got[0][0], got[0][0] + len(got))))
+        steps = [b[1] - a[1] for a, b in zip(got, got[1:])]
+        self.assertLess(sorted(steps)[len(steps) // 2], 2000, "no burst was made")
+        self.assertGreaterEqual(min(steps), 1000)
+        draw = random.Random(1)
+        for number, at in (got[draw.randrange(len(got))] for _ in range(5)):
+            self.user(RAF, "-n", "10", "--from", utc(at + 1000), "-o", self.path("again"))
+            with open(self.path("again"), "rb") as f:
+                self.assertEqual(struct.unpack_from(">Q", f.read(), 6)[0], number + 1)
+        self.stop()
+
     def test_a_burst_of_datagrams(self):
         """More than `store` come at once, and the connection has room: they are written, and nobody is aborted."""
         modem = sle_case.free_port()

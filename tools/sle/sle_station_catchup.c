@@ -211,9 +211,9 @@ void catchup_started(struct instance *i, const struct sle_start *start)
     if (start->start.known)
         from = sle_time_unix(start->start.at);
     catchup_stop(i);
-    if (from != 0 && from <= i->source->time && from <= now) {
+    if (from != 0 && from <= i->source->time) { /* its time may be ahead of the clock */
         say(&i->station->log, LEVEL_INFO, "%s: begins with the recording, %.3f s ago",
-            i->config->id, (double)(now - from) / 1e9);
+            i->config->id, from < now ? (double)(now - from) / 1e9 : 0.0);
         catchup_begin(i, from);
     }
 }

@@ -101,8 +101,8 @@ static void stamp_unit(struct source *x, const struct modem_unit *u)
     if (time > x->batch_time + AHEAD_MAX)
         return; /* by its arrival, as any other frame */
     x->stamp = time;
-    if (x->recording != NULL && time <= x->time)
-        x->stamp = x->time + (x->time < time + TICK_MS ? TICK_US : 1);
+    if (x->recording != NULL && x->time > 0)
+        x->stamp = tick_max(time, x->time + TICK_US); /* see stamp_next */
 }
 
 static struct slice moved(struct slice part, const uint8_t *from, const uint8_t *to)

@@ -170,16 +170,17 @@ static void record_frame(struct source *x)
     (void)recording_add(x->recording, x->time, tag, slice_of(NULL, 0), x->frame.data);
 }
 
-/* The time of the next frame. In a recording each has its own, so that it is found by it: a
- * microsecond is the least that all users can name. */
+/* The time of the next frame. In a recording each frame has its own time, so that it is found by
+ * it. A microsecond is the least that all users can name: with less between two frames, a START
+ * with the time after the first one would leave out the second one. When more than one frame in
+ * each microsecond is made after a late wake-up, the times are ahead of the clock. */
 static void stamp_next(struct source *x)
 {
-    uint64_t time = x->batch_time;
-    if (x->recording != NULL && x->time >= time)
-        time = x->time + (x->time < x->batch_time + TICK_MS ? TICK_US : 1);
-    x->stamp = time;
+    x->stamp = x->batch_time;
+    if (x->recording != NULL && x->time > 0)
+        x->stamp = tick_max(x->stamp, x->time + TICK_US);
     if (x->recording != NULL)
-        x->received = sle_time_of(time);
+        x->received = sle_time_of(x->stamp);
 }
 
 static bool take_frame(struct source *x)
