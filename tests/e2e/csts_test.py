@@ -308,6 +308,30 @@ class CstsTest(unittest.TestCase):
         self.until(lambda: "has stopped frames" in self.said(), "no STOP")
         self.assertIn("is no file of frames", self.forward(path, "--frame", "11", code=2)[1])
 
+    def test_forward_that_is_refused_by_the_network(self):
+        """Nothing listens at the uplink's address: no frame counts as radiated. Then a modem listens, ends, and listens again."""
+        self.table()
+        port, = self.lab.udp_ports(1)
+        p = self.provider("--uplink", f"127.0.0.1:{port}")
+        path, frames = self.frames(5)
+        for listens in (False, True, False, True):
+            with self.subTest(listens=listens), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                if listens:
+                    s.bind(("127.0.0.1", port))
+                    s.settimeout(60)
+                    *_, total = self.forward(path)
+                    self.assertEqual((total["processed"], total["interrupted"]), (5, 0))
+                    self.assertEqual([s.recv(65536) for _ in frames], frames)
+                else:
+                    (*notes, total), why = self.forward(path, code=1)
+                    self.assertIn("5 reported as interrupted", why)
+                    self.assertEqual((total["processed"], total["interrupted"]), (0, 5))
+                    self.assertEqual({n["production"] for n in notes if n["kind"] == "production"}, {"interrupted", "operational"})
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(300), 0)
+        self.assertIn("frame 1 was not sent: Connection refused: production was interrupted", self.said())
+        self.assertIn("10 radiated, 10 interrupted, 0 discarded, 0 overrun, 0 late, 0 refused; 10 could not be sent", self.said())
+
     def test_forward_timely(self):
         """The oldest frames are discarded: the user still hears of the last."""
         self.table()

@@ -186,6 +186,29 @@ class TimesTest(sle_case.SleCase):
         self.stop()
         self.assertIn("No space left on device: production was interrupted", self.said())
 
+    def test_a_datagram_that_is_refused(self):
+        """Nothing listens at the uplink's address: the CLTU counts as interrupted. Then a modem listens, ends, and listens again."""
+        modem = sle_case.free_port()
+        self.provider(f"instances:\n  - {{id: {CLTU1}, users: CENTRE, uplink: '127.0.0.1:{modem}'}}\n")
+        cltus = [bytes([k]) * 20 for k in range(3)]
+        with open(self.path("cltus"), "wb") as f:
+            f.write(b"".join(struct.pack(">I", len(c)) + c for c in cltus))
+        for listens in (False, True, False, True):
+            with self.subTest(listens=listens), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                if listens:
+                    s.bind(("127.0.0.1", modem))
+                    s.settimeout(60)
+                r = self.user(CLTU1, "--cltus", self.path("cltus"))["cltus"]
+                if listens:
+                    self.assertEqual((r["radiated"], r["interrupted"]), (3, 0), r)
+                    self.assertEqual([s.recv(65536) for _ in cltus], cltus)
+                else:
+                    self.assertEqual((r["radiated"], r["interrupted"], r["discarded"] + r["refused"]), (0, 1, 3), r)
+        status = self.status()["instances"][0]
+        self.assertEqual((status["uplink_failed"], status["counts"]["cltus_radiated"], status["counts"]["cltus_interrupted"]), (2, 6, 2))
+        self.stop()
+        self.assertIn("CLTU 1 was not sent: Connection refused: production was interrupted", self.said())
+
 
 if __name__ == "__main__":
     sle_case.SleCase.BIN = sys.argv.pop(1)

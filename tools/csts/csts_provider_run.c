@@ -401,8 +401,10 @@ static void tell_frames(struct station *t)
     const struct csts_forward_counts *n = csts_forward_counts(t->forward);
     say(&t->log, LEVEL_INFO,
         "frames: %" PRIu64 " received, %" PRIu64 " radiated, %" PRIu64 " interrupted, %" PRIu64
-        " discarded, %" PRIu64 " overrun, %" PRIu64 " late, %" PRIu64 " refused",
-        n->received, n->processed, n->interrupted, n->discarded, n->overrun, n->late, n->refused);
+        " discarded, %" PRIu64 " overrun, %" PRIu64 " late, %" PRIu64 " refused; %" PRIu64
+        " could not be sent",
+        n->received, n->processed, n->interrupted, n->discarded, n->overrun, n->late, n->refused,
+        t->uplink.failed);
 }
 
 static void on_signal(void *context, int number)

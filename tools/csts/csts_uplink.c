@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One frame at a time, each for as long as the uplink's rate wants. At the end of that time it goes
- * to its target, and its user is notified.
+ * One frame at a time is radiated, each for as long as the uplink's rate wants. At the end of that
+ * time it is sent to its target, and its user is notified.
  *
- * What can go wrong: the file does not take it: logged, and production is interrupted, and
- * operational again at once: the user is notified of both. A datagram that the network does not
- * take is logged, and the frame counts as radiated: a transmitter hears nothing of who receives.
+ * What can go wrong: the file does not take the frame, the network does not take its datagram, or
+ * its receiver refuses it: it is logged and counted, and production is interrupted, and operational
+ * again at once. The user is notified of both. The frames behind it are radiated.
  */
 #include "tools/csts/csts_uplink.h"
-
-#include <errno.h>
 
 #include "os/address.h"
 
@@ -20,27 +18,32 @@ static tick now_of(const struct csts_uplink *u)
     return world_now(u->host->isp.world);
 }
 
-/* True: production was interrupted by it. */
-static bool fail_radiation(struct csts_uplink *u, tick now)
+static void __attribute__((format(printf, 3, 4)))
+say_line_of(struct csts_uplink *u, tick now, const char *format, ...)
 {
-    const bool file = target_is_file(&u->target);
-    const char *why = errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent";
-    if (u->failed++ == 0)
-        say(u->log, LEVEL_WARNING, "uplink: frame %u: %s%s; others that fail are counted",
-            (unsigned)u->unit.id, why, file ? ": production was interrupted" : "");
-    if (!file)
-        return false;
+    va_list args;
+    va_start(args, format);
+    (void)say_few(u->log, &u->lines, now, LEVEL_WARNING, format, args);
+    va_end(args);
+}
+
+static void fail_radiation(struct csts_uplink *u, int error, tick now)
+{
+    u->failed++;
+    say_line_of(u, now, "uplink: frame %u was not sent: %s: production was interrupted",
+                (unsigned)u->unit.id, helio_strerror(error));
     csts_forward_production(u->service, CSTS_INTERRUPTED, now);
     csts_forward_production(u->service, CSTS_OPERATIONAL, now);
-    return true;
 }
 
 static void end_radiation(struct csts_uplink *u, tick now)
 {
     u->busy = false;
-    if (!target_put(&u->target, u->unit.data) && fail_radiation(u, now))
-        return;
-    csts_forward_done(u->service, true, now);
+    const int e = target_put(&u->target, u->unit.data);
+    if (e < 0)
+        fail_radiation(u, e, now);
+    else
+        csts_forward_done(u->service, true, now);
 }
 
 static void begin_radiation(struct csts_uplink *u, tick now)
@@ -71,6 +74,7 @@ int csts_uplink_open(struct csts_uplink *u, struct csts_host *h, struct csts_ser
                      const char *path, const struct address *to, uint64_t rate, struct say *log)
 {
     *u = (struct csts_uplink){.host = h, .service = v, .log = log, .rate = rate};
+    u->lines = (struct say_few){"frames that were not sent", 20, TICK_S, 0, 0};
     const int e = target_open(&u->target, h->isp.world, path, to);
     if (e < 0)
         return e;
@@ -87,6 +91,7 @@ void csts_uplink_wake(struct csts_uplink *u)
 
 void csts_uplink_close(struct csts_uplink *u)
 {
+    say_left_out(u->log, &u->lines);
     alarm_fini(&u->alarm);
     target_close(&u->target);
 }

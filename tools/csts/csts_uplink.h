@@ -4,7 +4,7 @@
 #define TOOLS_CSTS_UPLINK_H
 
 #include "csts/forward.h"
-#include "os/say.h"
+#include "os/say_few.h"
 #include "tools/csts/csts_conn.h"
 #include "tools/sle/sle_target.h"
 
@@ -12,13 +12,14 @@ struct csts_uplink {
     struct csts_host *host;
     struct csts_service *service;
     struct say *log;
+    struct say_few lines; /* about frames that were not sent */
     struct alarm alarm;
     struct target target;
     uint64_t rate; /* bit/s; 0: no limit */
     bool busy;     /* one is on the air, until: */
     tick until;
     struct csts_unit unit;
-    uint64_t failed;
+    uint64_t failed; /* frames that were not sent */
 };
 
 /* `to` given: datagrams; else the file `path`. 0 or HELIO_E*. Production is operational then. */

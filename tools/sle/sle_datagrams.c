@@ -3,8 +3,10 @@
  * long: counted; the socket is full: waited for, or given up, as who sends wants it. */
 #include "tools/sle/sle_datagrams.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "os/clock.h"
@@ -98,6 +100,32 @@ bool datagrams_fire(struct datagrams *d)
         return false;
     }
     return datagrams_failed(d) == before;
+}
+
+/* What the network has reported of earlier datagrams since the last call. */
+static int take_error(const struct datagrams *d)
+{
+    const int fd = udp_fd(d->io);
+    int error = 0;
+    socklen_t len = sizeof error;
+    if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+        error = errno;
+    return helio_from_errno(error);
+}
+
+int datagrams_send(struct datagrams *d, struct slice data)
+{
+    if (data.len > UDP_DATAGRAM_MAX)
+        return helio_from_errno(EMSGSIZE);
+    const int before = take_error(d);
+    if (before < 0)
+        return before;
+    errno = 0;
+    datagrams_put(d, data);
+    const bool sent = datagrams_fire(d);
+    const int number = errno;
+    const int after = take_error(d);
+    return after < 0 ? after : sent ? 0 : number > 0 ? helio_from_errno(number) : HELIO_EIO;
 }
 
 uint64_t datagrams_failed(const struct datagrams *d)

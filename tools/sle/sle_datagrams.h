@@ -33,6 +33,10 @@ bool datagrams_drain(struct datagrams *d);
 /* All leave; what a full socket does not take is given up. False: that, or what was put since was
  * not sent otherwise. */
 bool datagrams_fire(struct datagrams *d);
+/* Sends one datagram at once. 0, or HELIO_E*: it was not sent, or its receiver refused it. The
+ * network reports a refusal after sending. Where it comes later than this call, as from another
+ * machine, the next call has it, and does not send. */
+int datagrams_send(struct datagrams *d, struct slice data);
 /* Datagrams that were not sent, or that nobody listened for. */
 uint64_t datagrams_failed(const struct datagrams *d);
 

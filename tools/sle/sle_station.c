@@ -424,7 +424,8 @@ static const struct say_few line_kinds[LINES_COUNT] = {
     [LINES_REFUSED] = {"connections that were refused or broken off", 20, TICK_S, 0, 0},
     [LINES_SERVICE] = {"users", 100, TICK_S / 2, 0, 0},
     [LINES_CONTROL] = {"the control socket", 100, TICK_S / 2, 0, 0},
-    [LINES_SOURCE] = {"connections of sources", 100, TICK_S / 2, 0, 0}};
+    [LINES_SOURCE] = {"connections of sources", 100, TICK_S / 2, 0, 0},
+    [LINES_UPLINK] = {"uplinks", 20, TICK_S, 0, 0}};
 
 struct station *station_open(struct world *w, const struct settings *s, enum say_level level)
 {

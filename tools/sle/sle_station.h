@@ -134,7 +134,7 @@ struct uplink {
     struct target target;
     struct slice order; /* an event's, to go before the next CLTU; len 0: none */
     bool ordering;      /* it is what is on the air */
-    uint64_t radiated, failed;
+    uint64_t failed;    /* CLTUs and orders that were not sent */
 };
 
 struct instance {
@@ -158,7 +158,14 @@ struct instance {
 };
 
 /* Lines of the log that others can cause as often as they like: each kind has an allowance. */
-enum station_line { LINES_REFUSED, LINES_SERVICE, LINES_CONTROL, LINES_SOURCE, LINES_COUNT };
+enum station_line {
+    LINES_REFUSED,
+    LINES_SERVICE,
+    LINES_CONTROL,
+    LINES_SOURCE,
+    LINES_UPLINK,
+    LINES_COUNT
+};
 
 struct station {
     struct world *world;

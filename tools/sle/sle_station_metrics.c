@@ -144,6 +144,15 @@ static void put_outcomes(FILE *f, const struct station *t)
     }
 }
 
+static void put_failures(FILE *f, const struct station *t)
+{
+    put_family(f, "uplink_failed_total", "counter", "CLTUs and orders that an uplink did not send");
+    for (size_t n = 0; n < t->settings->instances_len; n++)
+        if (t->instances[n].config->service == SLE_FCLTU)
+            put_instance(f, &t->instances[n], "uplink_failed", "_total",
+                         t->instances[n].uplink.failed);
+}
+
 /* ---- sources ---- */
 
 static uint64_t recording_lost(const struct source *x)
@@ -212,6 +221,7 @@ char *station_metrics(const struct station *t, size_t *len)
     put_users(f, t);
     put_counters(f, t);
     put_outcomes(f, t);
+    put_failures(f, t);
     put_sources(f, t);
     if (fclose(f) == 0)
         return text;

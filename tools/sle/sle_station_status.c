@@ -34,6 +34,8 @@ static json_t *instance_json(const struct instance *i)
         json_object_set_new(o, "behind", json_boolean(i->catchup.on));
         json_object_set_new(o, "catch_ups", json_number(i->catchup.episodes));
     }
+    if (i->config->service == SLE_FCLTU)
+        json_object_set_new(o, "uplink_failed", json_number(i->uplink.failed));
     json_object_set_new(o, "counts", counts_json(sle_instance_counts(i->sle)));
     return o;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants. At the end of
- * that time it goes to a UDP address or to a file (length, octets), and its user is told: one that
- * is interrupted reaches nobody. An order of an event goes before them.
+ * that time it is sent to a UDP address or written to a file (length, octets), and its user is
+ * notified. An interrupted CLTU is not sent. An event's order is sent before them.
  *
- * What can go wrong: the file does not take it: told, and production is interrupted, as by an
- * event: the user hears that this CLTU was interrupted, and those behind it are discarded until a
- * new START. A datagram that the network does not take is told, and the CLTU is radiated all the
- * same: a transmitter hears nothing of who receives.
+ * What can go wrong: the file does not take the CLTU, the network does not take its datagram, or
+ * its receiver refuses it. Then production is interrupted, as by an event, and operational again:
+ * the user is notified that this CLTU was interrupted, those behind it are discarded until a new
+ * START, and it is logged and counted.
  */
 #include <assert.h>
-#include <errno.h>
 
 #include "tools/sle/sle_station.h"
 
@@ -27,21 +26,30 @@ static void begin_order(struct instance *i, tick now)
     u->until = now + air_time(i, u->order.len);
 }
 
-/* True: production was interrupted by it, and goes on. */
-static bool fail_radiation(struct instance *i, tick now)
+static void fail_radiation(struct instance *i, int error, tick now)
 {
     struct uplink *u = &i->uplink;
-    const bool file = target_is_file(&u->target);
-    const char *why = errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent";
-    if (u->failed++ == 0)
-        say(&i->station->log, LEVEL_WARNING,
-            "%s: uplink %s: CLTU %u: %s%s; others that fail are counted", i->config->id,
-            i->config->uplink, u->id, why, file ? ": production was interrupted" : "");
-    if (!file)
-        return false;
+    const bool file = !address_given(&i->config->uplink_address);
+    u->failed++;
+    station_say(i->station, LINES_UPLINK, LEVEL_WARNING,
+                "%s: uplink %s: CLTU %u was not %s: %s: production was interrupted", i->config->id,
+                i->config->uplink, u->id, file ? "written" : "sent", helio_strerror(error));
     sle_provider_production(i->sle, SLE_UP_INTERRUPTED, now);
     sle_provider_production(i->sle, i->production, now);
-    return true;
+}
+
+static void end_order(struct instance *i)
+{
+    struct uplink *u = &i->uplink;
+    const int e = target_put(&u->target, u->order);
+    if (e < 0) {
+        u->failed++;
+        station_say(i->station, LINES_UPLINK, LEVEL_WARNING, "%s: uplink %s: an order failed: %s",
+                    i->config->id, i->config->uplink, helio_strerror(e));
+    }
+    u->ordering = false;
+    u->order.len = 0;
+    events_radiated(i, e == 0);
 }
 
 static void end_radiation(struct instance *i, tick now)
@@ -49,15 +57,14 @@ static void end_radiation(struct instance *i, tick now)
     struct uplink *u = &i->uplink;
     u->busy = false;
     if (u->ordering) {
-        bool sent = target_put(&u->target, u->order);
-        u->ordering = false;
-        u->order.len = 0;
-        events_radiated(i, sent);
+        end_order(i);
         return;
     }
-    if (!target_put(&u->target, u->data) && fail_radiation(i, now))
+    const int e = target_put(&u->target, u->data);
+    if (e < 0) {
+        fail_radiation(i, e, now);
         return;
-    u->radiated++;
+    }
     sle_provider_cltu_radiated(i->sle, sle_now(i->station->sle, now), now);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can go wrong: the file takes nothing, or a part (then its reader sees a short record); a
- * datagram that the network does not take. A pipe without a reader is an error when it is opened,
- * not a wait; one with a reader is written like a file.
+ * What can go wrong: the file takes nothing, or a part (then its reader sees a short record); the
+ * network does not take a datagram, or its receiver refuses it. A pipe without a reader is an error
+ * when it is opened, not a wait; one with a reader is written like a file.
  */
 #include "tools/sle/sle_target.h"
 
@@ -39,18 +39,18 @@ void target_close(struct target *t)
     t->fd = -1;
 }
 
-bool target_put(struct target *t, struct slice data)
+int target_put(struct target *t, struct slice data)
 {
-    errno = 0;
-    if (datagrams_is_open(&t->udp)) {
-        datagrams_put(&t->udp, data);
-        return datagrams_fire(&t->udp);
-    }
+    if (datagrams_is_open(&t->udp))
+        return datagrams_send(&t->udp, data);
     if (t->fd < 0)
-        return true;
+        return 0;
     if (data.len > TARGET_MAX)
-        return false;
+        return helio_from_errno(EMSGSIZE);
     uint8_t head[4] = {0, (uint8_t)(data.len >> 16), (uint8_t)(data.len >> 8), (uint8_t)data.len};
     const struct iovec parts[] = {{head, sizeof head}, {(void *)(uintptr_t)data.data, data.len}};
-    return writev(t->fd, parts, 2) == (ssize_t)(sizeof head + data.len);
+    const ssize_t n = writev(t->fd, parts, 2);
+    if (n < 0)
+        return helio_from_errno(errno);
+    return n == (ssize_t)(sizeof head + data.len) ? 0 : helio_from_errno(ENOSPC);
 }

@@ -14,12 +14,8 @@ void target_init(struct target *t); /* goes nowhere */
 /* `path` is the file's, unless there is an address. 0 or HELIO_E*; then it goes nowhere. */
 int target_open(struct target *t, struct world *w, const char *path, const struct address *to);
 void target_close(struct target *t);
-static inline bool target_is_file(const struct target *t)
-{
-    return t->fd >= 0;
-}
-/* At most TARGET_MAX octets. False: it was not sent; errno says why, 0: it is too long. */
+/* At most TARGET_MAX octets. 0, or HELIO_E*: the file did not take it, or datagrams_send failed. */
 enum { TARGET_MAX = 65536 };
-bool target_put(struct target *t, struct slice data);
+int target_put(struct target *t, struct slice data);
 
 #endif
