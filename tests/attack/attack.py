@@ -46,7 +46,7 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "..", "lab"), os.path.join(HERE, "..", "e2e")]
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 
 CLONE_NEWNET = 0x40000000

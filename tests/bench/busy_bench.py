@@ -23,8 +23,7 @@ import sys
 import tempfile
 import time
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(TOP, "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Failed, Lab, die_with_parent  # noqa: E402
 
 SEGMENT, OVERHEAD, BUNDLE = 1024, 42, 500_000

@@ -13,10 +13,9 @@ import os
 import shutil
 import signal
 import statistics
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 
 KINDS = ("none", "async", "sync")

@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import _paths  # noqa: F401
 import testbed
 
 DELAY_US = 5000

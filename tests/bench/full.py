@@ -15,10 +15,9 @@ import shutil
 import signal
 import statistics
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 
 RATIOS = ("ltp_to_raw", "ltp_to_cut", "node_to_ltp", "full_to_raw")

@@ -17,11 +17,9 @@ import shutil
 import signal
 import statistics
 import subprocess
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 
 WINDOWS = {500000: 64, 1000: 1024}

@@ -20,8 +20,7 @@ import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "..", "lab"), os.path.join(HERE, "..", "e2e")]
+import _paths  # noqa: F401
 from certificates import NODE, Authority  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 

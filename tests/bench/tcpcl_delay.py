@@ -9,15 +9,12 @@ shown: with them the figure is TCP's recovery, not the link's window."""
 
 import argparse
 import json
-import os
 import shutil
 import signal
 import statistics
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "..", "lab"), os.path.join(HERE, "..", "e2e")]
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 from testbed import Bed, need_namespaces  # noqa: E402
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph import ports  # pylint: disable=wrong-import-position
 
 INSTANCE = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"

@@ -13,8 +13,7 @@ import threading
 import time
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 

@@ -14,8 +14,7 @@ import subprocess
 import sys
 import time
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(TOP, "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 from resting import Stalls, settle  # noqa: E402
 

@@ -13,8 +13,7 @@ import struct
 import subprocess
 import sys
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(TOP, "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 from resting import settle  # noqa: E402
 

@@ -20,7 +20,7 @@ import browser
 
 BIN, OUT = Path(sys.argv[1]), Path(sys.argv[2])
 PACKAGE = BIN.parent / "lib" / "heliograph"
-sys.path.insert(0, str(PACKAGE))
+import _paths  # noqa: F401
 SENDER_DATA = range(8)
 
 

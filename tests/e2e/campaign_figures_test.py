@@ -13,7 +13,7 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-sys.path.insert(0, f"{sys.argv[2]}/lab")
+import _paths  # noqa: F401
 try:
     from heliograph import programs  # noqa: E402
     from heliograph.campaign import figures as campaign_figures, file as campaign_file, names as campaign_names  # noqa: E402

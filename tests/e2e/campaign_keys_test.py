@@ -17,7 +17,7 @@ from pathlib import Path
 from campaign_case import Base, campaign
 
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
-sys.path.insert(0, str(SOURCE / "lab"))
+import _paths  # noqa: F401
 from heliograph.campaign import (  # noqa: E402
     data as campaign_data, delays as campaign_delays, file as campaign_file, lab as campaign_lab,
     live as campaign_live, other as campaign_other, sim as campaign_sim, traces as campaign_traces,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from campaign_case import Base, campaign
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
+import _paths  # noqa: F401
 from heliograph.campaign import export as campaign_export  # noqa: E402
 
 BIN = Path(sys.argv[1])

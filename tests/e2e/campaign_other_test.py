@@ -18,7 +18,7 @@ from pathlib import Path
 from campaign_case import Base, campaign
 
 BIN = Path(sys.argv[1])
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
+import _paths  # noqa: F401
 from heliograph import groups, programs  # noqa: E402
 from heliograph.campaign import live as campaign_live, other as campaign_other, systems as campaign_systems  # noqa: E402
 from heliograph.tune import config as tune_config  # noqa: E402

@@ -17,7 +17,7 @@ from pathlib import Path
 from campaign_case import Base, campaign
 
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-sys.path.insert(0, str(SOURCE / "lab"))
+import _paths  # noqa: F401
 from heliograph.campaign import cli as campaign_main  # noqa: E402
 from heliograph import programs  # noqa: E402
 from heliograph.campaign import file as campaign_file, sle_live as campaign_sle_live  # noqa: E402

@@ -107,7 +107,7 @@ class Campaign(Base):
         self.assertAlmostEqual(float(got["A", "3"]["goodput_ci95"]), half, delta=0.01 * half + 0.01)
 
     def test_confidence_of_many_repetitions(self):
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph import statistics
         for freedom, expected in ((1, 12.706), (30, 2.042), (31, 2.0395), (40, 2.0211), (60, 2.0003), (120, 1.9799), (10**6, 1.96)):
             self.assertAlmostEqual(statistics.quantile(freedom), expected, delta=1e-3 if freedom < 31 else 1e-4)
@@ -406,7 +406,7 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
 
     def test_statistics(self):
         """Student's distribution from its table; a paired test by hand: mean 3, sd 1.5811, t = 3 / (sd / 5 ** 0.5) = 4.2426."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph import statistics
         for freedom in (1, 2, 4, 10, 30):
             t = statistics.quantile(freedom)
@@ -422,7 +422,7 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
 
     def test_steady_state_of_a_table(self):
         """What the other modes make of their logs is what helio-sim counts itself with --warmup and --follow."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph.campaign import steady as campaign_steady
         log, table = self.folder / "log.csv", self.folder / "sessions.csv"
         told = subprocess.run([BIN / "helio-sim", "--trace", "H", "--delay", "125ms", "--rate", "50Mbit/s", "--bundle", "50kB", "--duration", "8s",

@@ -19,7 +19,7 @@ import time
 import unittest
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(SOURCE, "lab"))
+import _paths  # noqa: F401
 from heliograph import ports  # pylint: disable=wrong-import-position
 
 BIN = ""

@@ -16,11 +16,10 @@ import secrets
 import shutil
 import signal
 import socket
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 

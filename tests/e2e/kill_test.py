@@ -2,14 +2,13 @@
 """kill -9 of either node, ten times each during a transfer with durability sync: every bundle whose acceptance was
 confirmed reaches the application, once. usage: kill_test.py BIN OUT [SEED]"""
 
-import os
 import random
 import shutil
 import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Failed, Lab  # noqa: E402
 
 KILLS = 20  # ten of each node, in turn

@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 BIN, SOURCE, KIND = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
-sys.path.insert(0, str(SOURCE / "lab"))
+import _paths  # noqa: F401
 
 from heliograph import places  # noqa: E402
 from heliograph.lab import derive as lab_derive, file as lab_file, plan as lab_plan, state as lab_state  # noqa: E402

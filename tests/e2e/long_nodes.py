@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Failed, Lab  # noqa: E402
 
 KINDS = {(1, 2): "tcpcl", (2, 3): "H", (2, 4): "A", (3, 5): "tcpcl", (4, 5): "tcpcl"}

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Failed, Lab  # noqa: E402
 
 PAYLOAD = 50_000

@@ -15,8 +15,7 @@ import sys
 import threading
 import unittest
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "lab"), os.path.join(TOP, "tests", "interop")]
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 from node_case import wait_for  # noqa: E402
 from recorder import Recorder  # noqa: E402

@@ -2,7 +2,6 @@
 """Mutated bundles for a running node: each is judged and counted, none ends it, and the intact ones among them arrive.
 usage: mutants_test.py BIN OUT [COUNT [SEED]]"""
 
-import os
 import random
 import shutil
 import socket
@@ -11,8 +10,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attack"))
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 from heliograph.processes import Failed, Lab  # noqa: E402
 from ltp_wire import read_sdnv, sdnv  # noqa: E402

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of bundles that a node has accepted. usage: node_custody_test.py BIN OUT [TEST...]"""
 
-import os
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 import node_case  # noqa: E402
 from node_case import NodeCase, wait_for  # noqa: E402

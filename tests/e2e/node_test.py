@@ -12,11 +12,10 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 import node_case  # noqa: E402
 from node_case import NodeCase, wait_for  # noqa: E402

@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 
 BIN, OUT = sys.argv[1:3]

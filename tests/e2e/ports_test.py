@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 PACKAGE = str(Path(sys.argv[2]).resolve() / "lab")
-sys.path.insert(0, PACKAGE)
+import _paths  # noqa: F401
 
 from heliograph import ports  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402

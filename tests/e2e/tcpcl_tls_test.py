@@ -11,7 +11,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import urllib.request
 
@@ -23,7 +22,7 @@ from node_case import NodeCase, wait_for
 from tcpcl_test import INIT, TERM
 from udpcl_test import bundle, ipn
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "interop"))
+import _paths  # noqa: F401
 from stream_recorder import StreamRecorder  # noqa: E402
 
 FAILURE = (TERM, 0, 4)  # SESS_TERM, "contact failure"

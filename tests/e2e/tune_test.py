@@ -153,7 +153,7 @@ class Tune(unittest.TestCase):
         self.assertNotIn("Traceback", done.stderr)
 
     def test_more_than_the_capacity_is_no_steady_state(self):
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph.tune import cli as tune
         found = {"predicted": {"efficiency": 0.99}, "unseen": None, "realisations": None, "saturated": True, "floor_kept": None}
         for expected, told in ((1.004, []), (1.006, ["no steady state: "]), (None, [])):
@@ -163,7 +163,7 @@ class Tune(unittest.TestCase):
 
     def test_nothing_is_more_than_all(self):
         """Neither of a trace that rises, nor by the chance of losses one by one."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph.tune import cli as tune
         self.assertEqual([tune.percent(share) for share in (0.98765, 1.0003, 1.09)], ["98.77", "100.00", "100.00"])
         link = {"trace": "leo-low", "rate_bps": 1e8, "delay_s": 1.28, "block_bytes": 500000}
@@ -181,7 +181,7 @@ class Tune(unittest.TestCase):
 
     def test_which_to_take(self):
         """The goodput, if it differs beyond the interval and 0.5 %, else the tail; for delay the tail with the floor kept."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph.tune import take as tune_take
 
         def found(share, ci95, p99, sessions=8, kept=None):
@@ -208,7 +208,7 @@ class Tune(unittest.TestCase):
 
     def test_lengths_of_runs(self):
         """What need not be the whole duration begins with an eighth, and has 300 blocks and 40 round trips at least."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph import statistics
         from heliograph.tune import cli as tune, realisations as tune_realisations
         from heliograph.tune.search import Link
@@ -223,7 +223,7 @@ class Tune(unittest.TestCase):
 
     def test_what_is_expected_takes_as_long_as_it_takes(self):
         """Runs that differ too much are made longer, with realisations as long; the longest are as many as may be."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph.tune import cli as tune, realisations as tune_realisations
         from heliograph.tune.search import Link
 
@@ -256,7 +256,7 @@ class Tune(unittest.TestCase):
 
     def test_the_search_finds_the_fewest(self):
         """Of links whose goodput grows with the sessions up to a number, whatever the short runs say of it, and however many run at once."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph.tune import cli as tune, realisations as tune_realisations, search as tune_search
 
         class Made:

@@ -19,7 +19,7 @@ import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 from node_case import wait_for  # noqa: E402

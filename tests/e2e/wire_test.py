@@ -11,8 +11,7 @@ import subprocess
 import sys
 import time
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "lab"), os.path.join(TOP, "tests", "interop")]
+import _paths  # noqa: F401
 import dissect  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 from recorder import Recorder  # noqa: E402

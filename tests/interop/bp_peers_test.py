@@ -16,7 +16,7 @@ import cbor2
 from pyd3tn.bundle7 import (EID, Bundle, BundleProcFlag, BundleStatusReport, CreationTimestamp, CRCType,
                             PayloadBlock, PrimaryBlock, StatusCode, serialize_bundle7)
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
 
 PROGRAM = ""

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import reedsolo
@@ -14,7 +13,7 @@ from pycadu.cadu import detect_cadu_stride, extract_vcid
 from pycadu.reader import cadu_blocks, vcdu_payloads
 from pycadu.sync import find_sync_pattern
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import _paths  # noqa: F401
 import node_case  # noqa: E402
 from node_case import NodeCase, wait_for  # noqa: E402
 import aap2  # noqa: E402

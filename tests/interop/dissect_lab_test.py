@@ -95,7 +95,7 @@ class Labs(unittest.TestCase):
 
     def test_streams(self):
         """A line of TCPCL's, with what a connection begins with; a lab without captures has no such file."""
-        sys.path.insert(0, str(SOURCE / "lab"))
+        import _paths  # noqa: F401
         from heliograph.lab import derive as lab_derive, file as lab_file, wireshark as lab_wireshark
         (OUT / "tcp.yaml").write_text("line: [1, 2]\nlink: {adapter: tcpcl, channel: no}\nports: 21000\n")
         lab = lab_file.load(str(OUT / "tcp.yaml"))

@@ -10,8 +10,7 @@ import shutil
 import sys
 import unittest
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "lab"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 import dissect  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402

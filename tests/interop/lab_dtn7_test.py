@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 BIN, SOURCE, DTN7 = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
-sys.path[:0] = [str(SOURCE / "lab"), str(SOURCE / "tests/e2e")]
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 from heliograph.lab import state as lab_state  # noqa: E402
 

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """MTCP with pyD3TN: its client sends to a node, and a node sends to it. usage: mtcp_test.py BIN OUT (with the Python of venv.sh)"""
-import os
 import random
 import socket
-import sys
 
 from pyd3tn.bundle7 import Bundle, serialize_bundle7
 from pyd3tn.mtcp import MTCPConnection, MTCPSocket
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import _paths  # noqa: F401
 import aap2  # noqa: E402
 import node_case  # noqa: E402
 from node_case import NodeCase, wait_for  # noqa: E402

@@ -15,8 +15,7 @@ import sys
 import time
 import unittest
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "lab"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
+import _paths  # noqa: F401
 from scapy.contrib.ltp import LTP, LTPex, LTPReceptionClaim  # noqa: E402
 from scapy.contrib.sdnv import SDNVUtil  # noqa: E402
 from scapy.packet import Raw  # noqa: E402

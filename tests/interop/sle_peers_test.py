@@ -11,7 +11,7 @@ import sys
 import threading
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import _paths  # noqa: F401
 import sle_case  # noqa: E402
 
 DIR = OUT = ""

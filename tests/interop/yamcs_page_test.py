@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 source = Path(sys.argv[2])
-sys.path.insert(0, str(source / "tests/e2e"))
+import _paths  # noqa: F401
 from page import Page  # noqa: E402
 
 page = Page(sys.argv[1], source / "docs/yamcs.md", 2)

@@ -23,7 +23,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLE = os.path.join(HERE, "..", "..", "examples", "yamcs")
-sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+import _paths  # noqa: F401
 import sle_case  # noqa: E402
 from heliograph import ports  # noqa: E402
 

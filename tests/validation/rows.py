@@ -3,11 +3,9 @@
 import dataclasses
 import os
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "docs", "figures"), os.path.join(TOP, "tests", "e2e")]
+import _paths  # noqa: F401
 
 RUN_LIMIT_S = 1800
 

@@ -19,8 +19,7 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import rows  # noqa: E402, F401: finds what the others import
+import _paths
 import air  # noqa: E402
 import fades  # noqa: E402
 import link  # noqa: E402
@@ -78,7 +77,7 @@ def compute(chosen, bin_dir):
 
 def tuner():
     """The table that tune_regret.py made last."""
-    with open(os.path.join(rows.TOP, "docs", "figures", "tune-regret.json"), encoding="utf-8") as f:
+    with open(os.path.join(_paths.TOP, "docs", "figures", "tune-regret.json"), encoding="utf-8") as f:
         return tune_regret.table(json.load(f))
 
 

@@ -21,7 +21,7 @@ import tempfile
 import time
 import traceback
 
-sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab")]
+import _paths  # noqa: F401
 from security import bundles, claims_held, ltp, nodes, process, tcpcl  # noqa: E402, F401: each registers its checks
 from security.claim import CHECKS, Claim  # noqa: E402
 

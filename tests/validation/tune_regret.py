@@ -23,9 +23,9 @@ import subprocess
 import sys
 import tempfile
 
-from rows import TOP, run
+from rows import run
 
-sys.path.insert(0, os.path.join(TOP, "lab"))
+import _paths  # noqa: F401
 from heliograph import statistics, units  # noqa: E402
 
 RATE, BLOCK = 20e6, 100e3
