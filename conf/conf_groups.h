@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups of keys. A key "recovery.copies" of a table is written as `recovery: {copies: 3}` in a
- * file. If the table has a key "recovery", too, that is the group's mode: `recovery: own` is a
+ * file. If the table also has a key "recovery", that is the group's mode: `recovery: own` is a
  * short form of `recovery: {mode: own}`. No key has more than one dot.
  *
- * The name of a key is what follows its dot, or all of it. A group's map is read as if its keys
- * stood in the map around it, with their whole names.
+ * The name of a key is the part after its dot, or the whole key. A group's map is read as if its
+ * keys were in the surrounding map, with their full names.
  */
 #ifndef CONF_CONF_GROUPS_H
 #define CONF_CONF_GROUPS_H
@@ -18,7 +18,7 @@
 const char *conf_key_name(const char *key);
 
 /* Length of the group's name in the key: of "recovery.copies", and of "recovery" if other keys of
- * the table are in that group; 0: it stands alone. */
+ * the table are in that group. 0: the key is in no group. */
 size_t conf_key_group(const struct conf_option *options, const char *key);
 
 /* "recovery: {copies: …}"; returns out. */

@@ -177,7 +177,7 @@ static struct conf_tree *build_document(yaml_document_t *document, const char *e
     return t;
 }
 
-/* What is no text at all has an offset in bytes and no line. */
+/* An error in input that is no text has an offset in bytes and no line. */
 static uint32_t line_at(const char *data, size_t offset)
 {
     uint32_t line = 1;

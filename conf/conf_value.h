@@ -27,8 +27,8 @@ enum option_type {
     OPTION_TIME,     /* [tick] a moment; read by the program's own setter */
     OPTION_FILE,     /* as OPTION_TEXT: path of a file that is read */
     OPTION_SECRET,   /* likewise: a text that not all users may read, and so its file */
-    OPTION_PLACE,    /* likewise: path of a file or folder that the program makes or writes */
-    OPTION_SOCKET,   /* likewise: path of a UNIX socket that the program makes */
+    OPTION_PLACE,    /* likewise: path of a file or folder that the program creates or writes */
+    OPTION_SOCKET,   /* likewise: path of a UNIX socket that the program creates */
 };
 
 static inline bool option_is_text(enum option_type type)
@@ -47,7 +47,7 @@ struct conf_option {
     size_t offset;       /* of the field in the configuration struct */
     const char *initial; /* default as a person would write it; NULL: the key is required */
     uint64_t min, max;   /* of durations (ns), rates, sizes, counts; max 0 = no limit */
-    const char *choices; /* of a number: a word that may stand for 0, whatever its range */
+    const char *choices; /* of a number: a word that means 0, also outside the range */
     const char *help;    /* one line for the reference */
 };
 

@@ -11,7 +11,7 @@
 #include "erasure/gf.h"
 
 #define CODE_WORD 255                 /* symbols of a codeword, data and repair */
-#define CODE_LOST_MAX (CODE_WORD / 2) /* no more can be lost and repaired */
+#define CODE_LOST_MAX (CODE_WORD / 2) /* more losses cannot be repaired */
 
 /* The coefficient of a position in a row; row + position is below 255. */
 uint8_t code_coefficient(const struct gf *gf, unsigned row, unsigned position);
@@ -30,7 +30,7 @@ struct code_word {
     uint8_t rows[CODE_LOST_MAX];    /* of `lost` repair symbols */
     const uint8_t *data[CODE_WORD]; /* known data symbols, zeros behind their end */
     const uint8_t *repair[CODE_LOST_MAX];
-    uint8_t *out[CODE_LOST_MAX]; /* where the lost symbols go; none of the others */
+    uint8_t *out[CODE_LOST_MAX]; /* receives the lost symbols only */
     size_t len;                  /* octets of each symbol, symbol_max at most */
 };
 

@@ -125,7 +125,7 @@ static void end_matrix(struct erasure_decoder *d, struct matrix *m)
         d->n.repaired++;
         d->n.requested_repaired += m->requested;
     } else
-        d->n.whole++; /* perhaps its repair segments were lost, and nobody needs them */
+        d->n.whole++; /* perhaps its repair segments were lost, and are not needed */
     d->n.segments_lost += all - m->have;
     d->ended[d->ended_next] = m->number;
     d->ended_next = (d->ended_next + 1) % ENDED_MAX;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sender. ERASURE_RS8: each segment is added to the repair symbols of its codeword as it is
- * transmitted, so that the end of a matrix costs nothing. There are two sets of repair symbols: one
- * is filled while the other one is transmitted. ERASURE_RS: segments are collected; the work on
- * them is done with segments that follow, and behind the matrix' end by calls of expire. With
- * requests the repair symbols of the last matrices are kept, those that were not transmitted, too.
- * What can go wrong: the next matrix needs the room before the repair segments were transmitted;
- * then the rest of them is dropped. A request comes when its matrix is not kept any more, or for
- * more symbols than there are; then LTP repeats the segments.
+ * transmitted, so the end of a matrix needs no computation. There are two sets of repair symbols:
+ * one is filled while the other one is transmitted. ERASURE_RS: segments are collected. The
+ * computation is done in steps during the next segments, and after the matrix' end by calls of
+ * expire. With requests, the repair symbols of the last matrices are kept, including those that
+ * were not transmitted.
+ *
+ * What can go wrong: the next matrix needs the memory before the repair segments were transmitted;
+ * then the rest of them is dropped. A request arrives when its matrix is no longer kept, or
+ * requests more symbols than there are; then LTP retransmits the segments.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ struct kept {
     bool valid;
     unsigned answers; /* so far; the last one was prepared at `at` */
     tick at;
-    tick vain; /* when the last one was asked for that it has not enough rows for; TICK_NEVER */
+    tick vain;      /* when a request for more rows than it has was last received; TICK_NEVER */
     struct set set; /* next, count: of the answer */
     unsigned last;  /* rows that can be transmitted */
 };
@@ -234,7 +236,7 @@ static unsigned rows_of(const struct erasure_config *c, unsigned segments)
     return rows < c->rows ? rows : c->rows;
 }
 
-/* The room of repair segments that are still pending is needed. */
+/* The memory of repair segments that are still pending is needed. */
 static void drop_pending(struct erasure_encoder *e)
 {
     struct set *s = &e->sets[1 - e->filling];
@@ -458,7 +460,7 @@ enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct s
         return ERASURE_MISMATCH;
     e->n.requests++;
     if (has_left(e) && e->sets[1 - e->filling].number == h.matrix)
-        return v; /* its repair segments are under way: a copy of the request may come later */
+        return v; /* its repair segments are in transit: a copy of the request may arrive later */
     for (unsigned i = 0; i < e->config.kept; i++)
         if (e->kept[i].valid && e->kept[i].set.number == h.matrix) {
             prepare_answer(e, &e->kept[i], h.index, now);

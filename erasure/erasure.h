@@ -70,7 +70,7 @@
 
 #define ERASURE_REQUEST_COPIES 3 /* of each request, as one can be lost */
 #define ERASURE_REQUEST_SPACING (10 * TICK_MS)
-#define ERASURE_REQUEST_SAME (40 * TICK_MS) /* they come within this time */
+#define ERASURE_REQUEST_SAME (40 * TICK_MS) /* they arrive within this time */
 #define ERASURE_ANSWERS_MAX 3               /* for a matrix */
 
 #define ERASURE_DEPTH_MAX 255
@@ -113,10 +113,10 @@ struct erasure_config {
     /* Receiver: open matrices, 1 to ERASURE_MATRICES_MAX. Each has memory for all of its segments
      * and repair segments. */
     unsigned matrices;
-    bool requests; /* more repair segments are asked for: for ERASURE_RS */
+    bool requests; /* more repair segments are requested: for ERASURE_RS */
     tick answer;   /* receiver: a matrix that asked waits for so long instead of `hold` */
     tick each;     /* receiver: one repair segment takes so long on the link, 0: unknown; */
-    tick pause;    /* so long after the last one should have come, it asks */
+    tick pause;    /* it requests so long after the last one was due */
     /* Sender: matrices whose repair segments are kept for requests, 1 to ERASURE_MATRICES_MAX,
      * including the one in transmission. 0 without requests. */
     unsigned kept;
@@ -196,8 +196,8 @@ struct erasure_received {
     uint64_t repaired;                   /* matrices whose lost segments were all repaired */
     uint64_t failed;                     /* matrices that ended with missing segments */
     uint64_t displaced;                  /* of these, displaced by another one */
-    uint64_t requested;                  /* matrices that more repair segments were asked for, */
-    uint64_t requested_repaired;         /* and of these, repaired */
+    uint64_t requested;          /* matrices for which more repair segments were requested, */
+    uint64_t requested_repaired; /* and of these, repaired */
     uint64_t segments_repaired;
     uint64_t segments_lost;    /* missing segments of failed matrices with a known size */
     uint64_t segments_corrupt; /* repaired, but their CRC was wrong: not used */
@@ -219,7 +219,7 @@ void erasure_decoder_free(struct erasure_decoder *d); /* NULL is allowed */
  * lost. */
 enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct slice packet, tick now,
                                            struct slice *segment);
-/* The next repaired segment; it holds until the next input. False: no more. */
+/* The next repaired segment; valid until the next input. False: no more. */
 bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment);
 
 /* Is a request pending? Then the next one is written. Returns its length, 0 when none is. */

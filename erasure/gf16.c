@@ -251,7 +251,7 @@ static PORT_INLINE void run_store(const struct gf16_stripe *x, uint8_t *octets, 
         memcpy(octets, whole, len);
 }
 
-/* ---- the two ways ---- */
+/* ---- the two directions ---- */
 
 #define MATH_FUNCTIONS(name, attribute)                                                            \
     attribute static void ifft_##name(const struct gf16 *f, struct gf16_stripe *x, unsigned size,  \

@@ -45,8 +45,8 @@ size_t erasure_packet_write(const struct packet_head *h, uint8_t *out);
 /* The CRC of a packet: of its header, which has `crc` 0 for this, and of two parts of the rest. */
 uint32_t erasure_packet_crc(const struct packet_head *h, struct slice first, struct slice rest);
 
-/* Reads a header; *body is what is behind it. ERASURE_SEGMENT, ERASURE_REPAIR or ERASURE_REQUEST,
- * or why not. */
+/* Reads a header; *body is the rest of the packet. ERASURE_SEGMENT, ERASURE_REPAIR or
+ * ERASURE_REQUEST, or a negative verdict. */
 enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_head *h,
                                           struct slice *body);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of the receiver for more repair segments. Copies of a request follow each other, since
- * one can be lost in a fade. What can go wrong: no answer comes, as the sender does not keep the
- * matrix any more; then the matrix fails after `answer`.
+ * Requests of the receiver for more repair segments. Copies of a request follow each other, because
+ * one can be lost in a fade. What can go wrong: no answer arrives, because the sender no longer
+ * keeps the matrix; then the matrix fails after `answer`.
  */
 #include "erasure/matrix.h"
 

@@ -111,7 +111,7 @@ static struct gf16_stripe *sum_at(const struct rs16_encoder *e, unsigned place, 
 /* The work on what was filled begins; the other place is filled next. */
 static bool start_job(struct rs16_encoder *e, unsigned log_m, bool last)
 {
-    while (rs16_encoder_busy(e)) /* only when symbols come without work between them */
+    while (rs16_encoder_busy(e)) /* only when symbols arrive without work between them */
         rs16_encoder_work(e, RS16_STEP_MAX);
     bool overwrites = e->whole == 0;
     if (overwrites)

@@ -224,7 +224,7 @@ static void gather_leaf(struct rs16_repair *r, unsigned start)
         cut_leaf_ifft(&r->cut, r->values, r->step, start);
 }
 
-/* S L at positions, and the way back. */
+/* S L at positions, and the inverse. */
 static void spread_leaf(struct rs16_repair *r, unsigned start)
 {
     const struct gf16 *f = r->kind.field;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growth by acknowledgements, reduction once for all losses of a round trip. Nothing can go wrong
- * here; who sends more than there is room for is wrong.
+ * The window grows by acknowledgements and is reduced once for all losses of a round trip. Nothing
+ * can go wrong here; a sender that exceeds the window is a fault of the caller.
  */
 #include "sim/flow.h"
 
@@ -64,7 +64,7 @@ uint64_t flow_buffer(const struct flow *f)
 
 /* ---- CUBIC ---- */
 
-/* Newton's way, so that it is the same on each machine. */
+/* Newton's method, so that the result is the same on each machine. */
 static double cube_root(double x)
 {
     double y = x > 1 ? x : 1;
@@ -141,7 +141,7 @@ static void reduce_window(struct flow *f, uint64_t frames)
     double before = f->window;
     f->threshold = before * (f->kind == FLOW_CUBIC ? CUBIC_BETA : 0.5);
     f->threshold = f->threshold < SMALLEST ? SMALLEST : f->threshold;
-    /* fast convergence: who has less than last time leaves room for others */
+    /* fast convergence: a flow with a smaller window than last time releases capacity */
     f->cubic.prior = before;
     f->cubic.most = before < f->cubic.most ? before * (1 + CUBIC_BETA) / 2 : before;
     f->cubic.epoch = TICK_NEVER;
@@ -165,7 +165,7 @@ void flow_timeout(struct flow *f, uint64_t frames)
         return;
     double threshold = f->threshold, prior = f->cubic.prior;
     reduce_window(f, frames);
-    if (f->silent) { /* what goes again went again already: RFC 5681, 3.1 */
+    if (f->silent) { /* these frames are retransmitted again: RFC 5681, 3.1 */
         f->threshold = threshold;
         f->cubic.prior = prior;
     }

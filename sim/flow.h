@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What TCP's congestion control lets go on one direction of a stream: a window that grows with what
- * is acknowledged and shrinks with what is lost. Reno (RFC 5681, one reduction for all losses of a
- * round trip as RFC 6582 and 6675 have it) and CUBIC (RFC 9438), with an initial window of ten
- * segments (RFC 6928). Not there: HyStart, pacing, delayed acknowledgements.
+ * TCP's congestion control for one direction of a stream: a window that grows with acknowledgements
+ * and shrinks with losses. Reno (RFC 5681, with one reduction for all losses of a round trip as in
+ * RFC 6582 and 6675) and CUBIC (RFC 9438), with an initial window of ten segments (RFC 6928). Not
+ * implemented: HyStart, pacing, delayed acknowledgements.
  *
- * Pure: it is told octets and times. The window does not grow while it is not what bounds the
- * sender.
+ * Pure: octets and times are arguments. The window grows only while it limits the sender.
  */
 #ifndef SIM_FLOW_H
 #define SIM_FLOW_H
@@ -21,8 +20,8 @@ enum flow_kind { FLOW_NONE, FLOW_RENO, FLOW_CUBIC };
 struct flow {
     enum flow_kind kind;
     uint32_t segment;    /* octets */
-    uint64_t most;       /* octets that the buffers of both ends let be under way */
-    uint64_t under;      /* octets under way, as the sender knows */
+    uint64_t most;       /* octets in transit that the buffers of both ends permit */
+    uint64_t under;      /* octets in transit, as the sender knows */
     double window;       /* segments */
     double threshold;    /* of slow start; segments */
     bool bound;          /* the window was what kept something from going */
@@ -43,18 +42,18 @@ void flow_init(struct flow *f, enum flow_kind kind, uint32_t segment, uint64_t m
 /* By the kernel's names: "reno", "cubic". False: there is no other. */
 bool flow_kind_of(const char *name, enum flow_kind *out);
 
-/* May so many octets go? With nothing under way they always may. */
+/* May so many octets be sent? Always true with nothing in transit. */
 bool flow_room(struct flow *f, uint32_t octets);
-/* There is room, and nothing to send. */
+/* The window permits more, and there is nothing to send. */
 void flow_idle(struct flow *f);
 void flow_sent(struct flow *f, uint32_t octets);
-/* Octets that a sender keeps whose buffer nobody has set: twice the window, as Linux has it. */
+/* The send buffer in octets if the user has not set it: twice the window, as in Linux. */
 uint64_t flow_buffer(const struct flow *f);
-/* Word of octets that have come, which went a round trip ago. */
+/* An acknowledgement of octets that were sent a round trip ago. */
 void flow_acked(struct flow *f, uint32_t octets, tick round_trip, tick now);
 /* The sender knows that frame `number` is lost; `frames` have gone so far. */
 void flow_lost(struct flow *f, uint32_t octets, uint64_t number, uint64_t frames);
-/* Nothing is heard: all that is under way counts as lost. */
+/* No acknowledgement arrived: everything in transit counts as lost. */
 void flow_timeout(struct flow *f, uint64_t frames);
 
 /* Its own invariants, asserted. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each frame that goes is a flight: under way until one comes that went after it, or its wait is
- * over, then lost unless its octets have come. With congestion control each that comes is an
- * acknowledgement under way, and one that is lost waits for the window. What can go wrong: memory,
- * then the path is dead.
+ * Each transmitted frame is a flight. It is in transit until a later frame arrives or its timer
+ * expires; then it counts as lost unless its octets have arrived. With congestion control, an
+ * arrival creates an acknowledgement in transit, and a lost frame waits for the window. What can go
+ * wrong: no memory; then the path is dead.
  */
 #include "sim/path.h"
 
@@ -19,7 +19,7 @@
 struct path_flight {
     struct list node;
     uint64_t number, lo, hi;
-    tick at; /* went; of lost ones: goes again */
+    tick at; /* time of transmission; of lost ones: of retransmission */
 };
 
 struct path_ack {
@@ -105,7 +105,7 @@ static bool has_come(const struct path *p, const struct path_flight *f)
     return ranges_has(&p->came, f->lo, f->hi);
 }
 
-/* Of the oldest ones whose octets came after all nobody waits. */
+/* The oldest flights whose octets arrived after all are no longer waited for. */
 static void forget_come(struct path *p)
 {
     struct path_flight *f;
@@ -122,7 +122,7 @@ static tick repeat_due(const struct path *p)
     return list_empty(&p->under) ? TICK_NEVER : tick_add(p->armed, wait_of(p));
 }
 
-/* The one that nothing was heard of goes again now; the others wait for what becomes of it. */
+/* The oldest unanswered frame is retransmitted now; the others wait for its result. */
 static void lose_oldest(struct path *p, tick now)
 {
     struct path_flight *f = first_of(&p->under);
@@ -156,7 +156,7 @@ static void lose_all(struct path *p, tick now)
     p->armed = now;
 }
 
-/* What the sender hears by now: octets that have come, and gaps before them. */
+/* What the sender knows by now: octets that have arrived, and gaps before them. */
 static void hear_news(struct path *p, tick now)
 {
     struct path_ack *a;
@@ -268,7 +268,7 @@ bool path_parse(struct slice frame, struct path_head *out)
     return out->len > 0 && out->len <= PATH_OCTETS && frame.len == sizeof *out + out->len;
 }
 
-/* Frames that went before this one: come, lost, or still to be waited for. */
+/* Frames that were sent before this one: arrived, lost, or still to be waited for. */
 static void judge_earlier(struct path *p, uint64_t number, tick now)
 {
     list_for_each_safe (it, &p->under) {

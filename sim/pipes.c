@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A write becomes a piece on its way to the other end, with the time at which it is there; while
- * that end reads, its user gets the piece. What can go wrong: nobody listens at the place, or
- * somebody does already; memory, then a write takes nothing and its stream ends.
+ * A write becomes a piece in transit to the other end, with its time of arrival. While that end
+ * reads, its user gets the piece. What can go wrong: no listener at the place, or a second one; no
+ * memory, then a write accepts nothing and its stream ends.
  */
 #include "sim/pipes_impl.h"
 
@@ -52,7 +52,7 @@ struct pipe_event pipe_next_event(const struct pipe_end *e)
     if (e->accept.due != TICK_NEVER)
         return e->accept;
     if (e->listener != NULL)
-        return e->way != NULL ? e->way->again : PIPE_NEVER; /* nobody has it yet */
+        return e->way != NULL ? e->way->again : PIPE_NEVER; /* it has no owner yet */
     if (e->error < 0)
         return e->end;
     struct pipe_event next = e->room;
@@ -125,7 +125,7 @@ size_t pipe_most(const struct pipe_end *e)
     return grows ? (size_t)flow_buffer(&w->path.flow) : e->most;
 }
 
-/* Half of it is free: who waited for room goes on. */
+/* Half of the buffer is free: a waiting writer continues. */
 static void tell_room(struct pipe_end *e)
 {
     struct pipe_end *writer = e->other;
@@ -323,7 +323,7 @@ static int connect_to(struct world *w, struct stream **out, const struct stream_
     server->listener = l;
     *out = &client->base;
     if (way) {
-        server->way->path.limit = 1; /* until it is known that somebody is there */
+        server->way->path.limit = 1; /* until it is known that there is a listener */
         pipe_give_octets(server, 1);
     } else {
         server->accept = pipe_event_at(p, 0);
@@ -364,7 +364,7 @@ static void stop_listening(struct stream_listener *base)
     struct pipe_listener *l = container_of(base, struct pipe_listener, base);
     list_for_each_safe (it, &l->pipes->ends) {
         struct pipe_end *e = container_of(it, struct pipe_end, node);
-        if (e->listener == l) /* nobody will accept it */
+        if (e->listener == l) /* no listener will accept it */
             close_end(&e->base);
     }
     list_sub(&l->node);
@@ -404,12 +404,12 @@ static struct pipe_piece *piece_new(const struct slice *parts, struct buf *const
     return piece;
 }
 
-/* A write of nothing: `writable` follows when somebody is there, and there is room. */
+/* A write of nothing: `writable` follows when the stream is connected and its buffer has space. */
 static void ask_for_room(struct pipe_end *e)
 {
     const bool unknown = e->way != NULL && !e->served && e->way->came == 0;
     if (unknown)
-        e->full = true; /* until the other end's first octet has come */
+        e->full = true; /* until the other end's first octet has arrived */
     else if (!e->full && e->room.due == TICK_NEVER)
         e->room = pipe_event_at(e->pipes, 0);
     pipe_wake(e->pipes, pipe_next_event(e));
@@ -452,7 +452,7 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
     return write_kept(s, parts, nobody, n);
 }
 
-/* What takes no time needs no more room. */
+/* A direction without delay needs no larger buffer. */
 static void grow_end(struct stream *s, uint32_t bytes)
 {
     struct pipe_end *e = end_of(s), *client = e->served ? e->other : e;

@@ -43,10 +43,10 @@ struct pipe_end {
     struct pipe_end *other;         /* NULL: it has closed */
     struct pipe_listener *listener; /* that has not accepted it yet */
     bool served;                    /* it was accepted by a listener */
-    struct list pieces;             /* that come here */
+    struct list pieces;             /* that arrive here */
     size_t held, most;              /* their bytes; at most */
     bool reading;
-    bool full; /* a write of this end waits for room at the other */
+    bool full; /* a write of this end waits for space at the other */
     bool told, closed;
     int error; /* of `end` */
     struct pipe_event accept, room, end;
@@ -54,25 +54,25 @@ struct pipe_end {
     struct pipe_way *way; /* to here; NULL: what is written arrives by itself */
 };
 
-/* What a stream has that comes in frames. Octet 0 begins it, those that follow are its bytes. */
+/* A stream over a channel. Octet 0 begins it, its bytes follow. */
 struct pipe_way {
     struct path path;
     uint64_t number; /* of the stream, in its frames */
-    size_t from;     /* who writes */
+    size_t from;     /* the writer */
     uint64_t came;   /* octets, in order */
     uint64_t read;   /* of these */
     uint64_t fin;    /* octets with the one that ends it; 0: it has not ended */
     uint64_t lasts;  /* octets; then it is reset */
     struct pipe_event come, again;
     bool fixed; /* its buffers were set */
-    bool over;  /* nothing more goes */
+    bool over;  /* nothing more is sent */
     int reset;  /* how it ends; 0: as its other end wants */
 };
 
 #define PIPE_NEVER ((struct pipe_event){TICK_NEVER, 0})
 
 /* pipes.c */
-size_t pipe_most(const struct pipe_end *e); /* bytes that may be on their way to it */
+size_t pipe_most(const struct pipe_end *e); /* bytes that may be in transit to it */
 struct pipe_event pipe_event_at(struct pipes *p, tick delay);
 struct pipe_event pipe_next_event(const struct pipe_end *e);
 void pipe_wake(struct pipes *p, struct pipe_event e); /* this is due, too */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams between two owners with something between them: bytes lie at the end that will read them,
- * as ever, and become readable as their octets come in order. What can go wrong: memory; nothing is
- * heard of the other end for very long; the owner of the wire resets them, or one end disappears.
+ * Streams between two owners over a channel. Written bytes are kept at the end that will read them,
+ * and become readable when their octets arrive in order. What can go wrong: no memory; the other
+ * end is not heard for very long; the owner of the channel resets them, or one end disappears.
  */
 #include "sim/pipes_impl.h"
 
@@ -19,7 +19,7 @@ static void set_again(struct pipe_end *e)
     e->way->again = due == TICK_NEVER ? PIPE_NEVER : (struct pipe_event){due, ++e->pipes->made};
 }
 
-/* What may go towards this end goes. */
+/* Sends the frames towards this end that may be sent now. */
 static void send_frames(struct pipe_end *e)
 {
     struct pipes *p = e->pipes;
@@ -41,7 +41,7 @@ void pipe_give_octets(struct pipe_end *e, uint64_t octets)
     send_frames(e);
 }
 
-/* Nobody is at the other end any more, as far as this one is told. */
+/* Separates the ends: for this one, the other has closed. */
 static void part_ends(struct pipe_end *e)
 {
     if (e->other == NULL)
@@ -50,7 +50,7 @@ static void part_ends(struct pipe_end *e)
     e->other = NULL;
 }
 
-/* Of what was written only so much will come. */
+/* Only the first `left` written bytes will arrive. */
 static void cut_pieces(struct pipe_end *e, uint64_t left)
 {
     list_for_each_safe (it, &e->pieces) {
@@ -65,7 +65,8 @@ static void cut_pieces(struct pipe_end *e, uint64_t left)
     }
 }
 
-/* What has come can be read here, then it is over; at the other end at once. */
+/* The bytes that have arrived can be read here, then the stream ends; at the other end it ends at
+ * once. */
 static void reset_stream(struct pipe_end *e)
 {
     struct pipe_end *other = e->other;
@@ -82,8 +83,8 @@ static void reset_stream(struct pipe_end *e)
         pipe_fail(other, e->way->reset);
 }
 
-/* The wait for a frame is over. The writer is told when it was too long; an end that nobody has
- * accepted by then is nobody's. */
+/* The timer of a frame has expired. After too long a time the writer gets an error; an end without
+ * an owner by then is freed. */
 void pipe_repeat(struct pipe_end *e)
 {
     if (!path_is_dead(&e->way->path, world_now(e->pipes->world))) {
@@ -94,7 +95,7 @@ void pipe_repeat(struct pipe_end *e)
     e->way->again = PIPE_NEVER;
     if (e->other != NULL && e->other->error == 0)
         pipe_fail(e->other, helio_from_errno(ETIMEDOUT));
-    if (!e->served && e->way->came == 0) /* it knows of nobody */
+    if (!e->served && e->way->came == 0) /* it has no other end */
         pipe_fail(e, helio_from_errno(ETIMEDOUT));
     if (e->listener != NULL) {
         part_ends(e);
@@ -127,7 +128,7 @@ static void take_octets(struct pipe_end *e, uint64_t came)
         e->end = pipe_event_at(p, 0);
 }
 
-/* Bytes that have come in order, of one piece after the other. */
+/* Consumes so many bytes in order, from one piece after the other. */
 void pipe_read_come(struct pipe_end *e)
 {
     struct pipe_way *w = e->way;
@@ -217,8 +218,8 @@ static bool is_controlled(const struct pipe_end *e)
     return e->pipes->wire != NULL && e->pipes->wire->buffers > 0;
 }
 
-/* Of what comes to this end, the smaller one of both ends' wishes: as much under way, and as much
- * again that has not gone, or was not read. */
+/* The smaller one of both ends' settings limits the bytes to this end: as many in transit, and as
+ * many more that are unsent or unread. */
 static void bound_way(struct pipe_end *e, uint64_t bytes)
 {
     struct flow *f = &e->way->path.flow;

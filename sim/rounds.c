@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Only serial numbers behind a repetition are kept: those of a block's first sending have no cycle.
- * The latest are asked for most. What can go wrong: memory. */
+/* Only the serial numbers after a repetition are kept: those of a block's first transmission have
+ * no cycle. The latest are looked up most often. What can go wrong: memory. */
 #include "sim/rounds.h"
 
 #include <assert.h>

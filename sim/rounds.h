@@ -29,7 +29,7 @@ void rounds_fini(struct rounds *r); /* forgets the serial numbers; `most` stays 
 /* A checkpoint that closes a repetition was sent for the first time. False: no memory. */
 bool rounds_sent(struct rounds *r, uint64_t cp_serial, uint64_t rpt_serial);
 
-/* A new report came. False: no memory. */
+/* A new report arrived. False: no memory. */
 bool rounds_reported(struct rounds *r, uint64_t cp_serial, uint64_t rpt_serial);
 
 #endif

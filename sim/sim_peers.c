@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A saturating source for each peer: whenever there is room for a block, the next one is sent; of n
- * blocks the first ⌊n × red⌋ … are red, spread evenly. Red sessions have figures of their own;
- * green ones are over when they are sent, so that only what arrived of them is counted. Only memory
- * can run out.
+ * A saturating source for each peer: whenever the span accepts a block, the next one is sent. Of n
+ * blocks the first ⌊n × red⌋ … are red, spread evenly. Red sessions have figures of their own.
+ * Green sessions end when they are sent, so only their arrived bytes are counted. What can go
+ * wrong: memory.
  */
 #include "sim/sim_peers.h"
 
@@ -98,7 +98,7 @@ static bool has_room(const struct crowd *c)
     return false;
 }
 
-/* Sessions close while the engine radiates: then there is room again. */
+/* Sessions close while the engine radiates: then a new one can begin. */
 static void feed_all(struct crowd *c)
 {
     while (c->error == 0 && has_room(c)) {
@@ -137,7 +137,7 @@ static void on_segment(void *context, size_t link, const uint8_t *data, size_t l
         sim_stats_lost(&c->ones[i].stats, data[0] & 15);
 }
 
-/* Green blocks that lost something are kept for a while: of as many as the line carries then. */
+/* Incomplete green blocks are kept for a while: as many as the line transmits in that time. */
 static uint64_t imports_of(const struct sim_params *p)
 {
     double blocks_per_s = (double)p->rate_bps / 8 / (double)p->bundle;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several peers in virtual time: node 1 sends blocks to nodes 2, 3 … for as long as it lasts, each
- * over a channel of its own and all by one line, which they share by their weights, or each by a
- * line of its own. A share of the blocks is red, the rest green. Pure; the same parameters give the
+ * Several peers in virtual time: node 1 sends blocks to nodes 2, 3 … for the whole duration, each
+ * over a channel of its own. All use one line, which they share by their weights, or each has a
+ * line of its own. A part of the blocks is red, the rest green. Pure; the same parameters give the
  * same events.
  */
 #ifndef SIM_PEERS_H
@@ -14,22 +14,23 @@
 
 struct sim_peer {
     const char *name;          /* of its trace, for the report */
-    const struct trace *trace; /* erasures on the way to it, or NULL */
+    const struct trace *trace; /* erasures of the forward direction, or NULL */
     tick trace_offset;
     double loss;           /* independent erasures */
     uint32_t weight;       /* of the line, >= 1 */
     double red;            /* share of the blocks that are red, 0..1 */
-    tick out_from, out_to; /* nothing passes its channel, either way, and nobody is told */
+    tick out_from, out_to; /* nothing passes its channel in either direction, and the engines are
+                              not informed */
 };
 
 struct sim_peers {
-    struct sim_params base; /* of all; its trace, loss, colour and rules are not looked at */
+    struct sim_params base; /* common values; its trace, loss, red part and rules are not used */
     bool own_lines;         /* each has a line of the rate */
     size_t count;           /* 1..SIM_PEERS_MAX */
     struct sim_peer peer[SIM_PEERS_MAX];
 };
 
-/* Blocks of one colour. */
+/* Blocks that are red, or those that are green. */
 struct sim_blocks {
     uint64_t sent, delivered; /* begun; whole at the peer, between warm-up and end */
     double goodput_bps;

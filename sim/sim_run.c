@@ -15,7 +15,7 @@
 
 #define SENDER 0
 #define FOLLOW_FOR 4      /* durations, at most */
-#define FOLLOW_STEPS 1024 /* between looks whether all is over */
+#define FOLLOW_STEPS 1024 /* between checks whether all sessions are closed */
 #define LOOK_STEPS 4096
 #define FILL 0x5a /* of all blocks */
 #define RECEIVER 1
@@ -93,7 +93,7 @@ static void feed_blocks(struct run *r)
         r->sessions_max = (uint32_t)open;
 }
 
-/* With the block that was just delivered. To look at all sessions each time would be slow. */
+/* Including the block that was just delivered. To search all sessions each time would be slow. */
 static void sample_held(struct run *r)
 {
     if (r->sample_in-- > 0)
@@ -345,14 +345,15 @@ static tick play_run(struct run *r)
     return p->duration;
 }
 
-/* Goes on, under the same load, until all sessions that began after the warm-up and before the end
- * are over: one that is cut counts for nothing, and it is the long ones that are cut. */
+/* Continues under the same load until all sessions are closed that began between the warm-up and
+ * the end. A session that is cut off would not be counted, and these are the long ones. */
 static int follow_sessions(struct run *r, struct sim_result *out)
 {
     const struct sim_params *p = r->params;
     uint64_t ended = out->figures.sessions_ended;
     tick last = tick_add(p->duration, FOLLOW_FOR * p->duration);
-    const struct sim_session *open = NULL; /* what is over stays so, and none begins any more */
+    const struct sim_session *open =
+        NULL; /* closed sessions stay closed, and none begins any more */
     for (uint64_t steps = 1;; steps++) {
         if (steps % FOLLOW_STEPS == 1 &&
             (open = sim_stats_open(&r->stats, open, p->warmup, p->duration)) == NULL)
@@ -369,8 +370,8 @@ static int follow_sessions(struct run *r, struct sim_result *out)
     return r->error != 0 ? r->error : rc;
 }
 
-/* The standard error of a ratio by batch means: each part against what the share would have it
- * carry in its own capacity, so that deep fades, which both meet, are no error. */
+/* The standard error of a ratio by batch means: each part is compared with the transmitted share of
+ * its own capacity. So deep fades, which affect both, are no error. */
 static void conclude_parts(const struct run *r, struct sim_result *out)
 {
     uint64_t bytes[SIM_STATS_PARTS];
@@ -390,7 +391,7 @@ static void conclude_parts(const struct run *r, struct sim_result *out)
     out->carried_se = n > 1 ? sqrt(squares / (n * (n - 1))) : 0;
 }
 
-/* At the very end: by then more is known of the blocks that were under way. */
+/* At the very end, when more is known of the blocks that were in transit. */
 static void conclude_carried(const struct run *r, struct sim_result *out)
 {
     double seconds = (double)(out->until - r->params->warmup) / (double)TICK_S;

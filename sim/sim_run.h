@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The experiment in virtual time: node 1 sends blocks to node 2 through an erasure channel for as
- * long as it lasts, as many at a time as sessions are permitted. The way back has a channel of its
- * own. Pure; the same parameters give the same events.
+ * The experiment in virtual time: node 1 sends blocks to node 2 through an erasure channel for the
+ * whole duration, as many at a time as there are permitted sessions. The return direction has a
+ * channel of its own. Pure; the same parameters give the same events.
  */
 #ifndef SIM_RUN_H
 #define SIM_RUN_H
@@ -19,16 +19,17 @@ struct sim_params {
     const struct trace *trace;      /* erasures of the forward direction, or NULL */
     tick trace_offset;              /* where in the trace the run starts */
     double loss;                    /* independent erasures of the forward direction, 0..1 */
-    const struct trace *back_trace; /* erasures of the way back, or NULL */
+    const struct trace *back_trace; /* erasures of the return direction, or NULL */
     tick back_offset;               /* where in it the run starts */
-    double back_loss;               /* independent erasures of the way back, 0..1 */
-    uint64_t back_rate_bps;         /* bits on the air; 0: what goes back takes no time to send */
-    const char *back_name;          /* of the trace, for the report */
-    const struct ltp_rule *drop[2]; /* losses by segment type, forward and on the way back */
+    double back_loss;               /* independent erasures of the return direction, 0..1 */
+    uint64_t back_rate_bps; /* bit/s; 0: segments of the return direction take no time to send */
+    const char *back_name;  /* of the trace, for the report */
+    const struct ltp_rule
+        *drop[2]; /* losses by segment type, forward and in the return direction */
     size_t drop_count[2];
     uint64_t rate_bps; /* nominal, bits on the air, >= 1 */
     uint32_t overhead; /* bytes on the air beside each segment */
-    tick delay;        /* each way */
+    tick delay;        /* in each direction */
     tick jitter;       /* forward: uniform extra delay of each segment, which may overtake */
     /* What is agreed, the same at both ends; its peer, import_sessions, block_max and ranges_max
      * follow from the experiment. export_sessions 1..65536: the most, if they adjust themselves;
@@ -47,8 +48,7 @@ struct sim_params {
     /* Gets each event with its node's number, 1 or 2; NULL: none. */
     void (*log)(void *context, uint64_t node, const struct event *e);
     void *log_context;
-    /* Gets what the channel did to single segments, forward (0) or on the way back (1); NULL: none.
-     */
+    /* Gets the fate of single segments, forward (0) or in the return direction (1); NULL: none. */
     void (*fate)(void *context, int direction, const struct chan_fate *f);
     void *fate_context;
     /* Asked now and then with the virtual time; true ends the run there. NULL: never. */
@@ -71,13 +71,13 @@ struct sim_result {
     size_t carried_parts_len;           /* of these, over when the run ended */
     double carried_se;                  /* standard error of the share, by its parts */
 
-    bool cut; /* followed, and some did not come to their end all the same */
+    bool cut; /* followed, and some did not close all the same */
 
     uint64_t rto_firings, cancelled;
     uint64_t lost, resent, given_up; /* orange: sessions, tries, blocks */
     uint64_t frames, frames_lost;    /* forward, by rule included */
-    uint64_t back_frames, back_lost; /* the same on the way back */
-    uint64_t rule_drops[2];          /* forward and on the way back */
+    uint64_t back_frames, back_lost; /* the same in the return direction */
+    uint64_t rule_drops[2];          /* forward and in the return direction */
     uint64_t air_bytes;              /* forward, overhead included */
     uint64_t copy_bytes;             /* of these, proactive copies */
     uint64_t repeat_bytes;           /* of these, data again after a report or a timer */
@@ -86,8 +86,8 @@ struct sim_result {
     uint64_t held_max;               /* most bytes of blocks that the receiver held, sampled */
 };
 
-/* Returns 0, HELIO_EINVAL (a parameter out of its range), HELIO_ENOENT (ended before the warm-up
- * was over: nothing was measured) or HELIO_ENOMEM. */
+/* Returns 0, HELIO_EINVAL (a parameter out of its range), HELIO_ENOENT (it ended before the end of
+ * the warm-up: nothing was measured) or HELIO_ENOMEM. */
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out);
 
 /* The span of one of its nodes to `peer`, which may open so many sessions. */

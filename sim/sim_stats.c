@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sender's events carry all but losses and deliveries, which the simulation knows by itself:
- * nothing is inferred. Retransmission cycles are those of sim/rounds.h. Without memory for a
- * session the run goes on and says at its end that the figures are not complete.
+ * The sender's events contain everything except losses and deliveries, which the simulation knows
+ * directly: nothing is inferred. Retransmission cycles are those of sim/rounds.h. Without memory
+ * for a session the run continues, and its result says that the figures are incomplete.
  */
 #include "sim/sim_stats.h"
 
@@ -190,7 +190,7 @@ void sim_stats_passed(struct sim_stats *s, int type, tick now)
         forget_missing(n);
 }
 
-/* A green one is over when it is sent, and nothing tells its sender whether it arrived. */
+/* A green session ends when it is sent, and its sender does not learn whether it arrived. */
 static bool is_arriving(const struct sim_stats *s, const struct sim_session *n, tick now)
 {
     return n->closed != TICK_NEVER && !n->gaps && n->missing.len == 0 &&

@@ -8,8 +8,8 @@
 #include "ltp/event.h"
 #include "sim/rounds.h"
 
-/* Equal parts of the window in which what the channel carried is counted: their spread says how
- * sure the whole is. */
+/* Equal parts of the window in which the transmitted bytes are counted: their spread gives the
+ * error of the whole. */
 #define SIM_STATS_PARTS 20
 
 struct sim_session {
@@ -55,10 +55,10 @@ struct sim_stats {
 int sim_stats_init(struct sim_stats *s, uint64_t seed);
 void sim_stats_fini(struct sim_stats *s);
 
-/* An event of the sender's engine. `segment_max` tells whole segments from shorter ones. */
+/* An event of the sender's engine. `segment_max` distinguishes full segments from shorter ones. */
 void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max);
 
-/* The segment of the last event was lost on its way; or, sent at `now`, was not. */
+/* The segment of the last event was lost in the channel; or, sent at `now`, was not. */
 void sim_stats_lost(struct sim_stats *s, int type);
 void sim_stats_passed(struct sim_stats *s, int type, tick now);
 
@@ -87,9 +87,9 @@ struct sim_figures {
 /* Of the sessions that began in [from, to). Returns 0 or HELIO_ENOMEM. */
 int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_figures *out);
 
-/* Block bytes that the channel carried for the first time, sent in the window; of blocks that are
- * whole at the receiver, whose session is still open, or of which, `now` being the end, nothing was
- * lost and the last is still on its way. */
+/* Block bytes that the channel transmitted for the first time, sent in the window: of blocks that
+ * are complete at the receiver, whose session is still open, or of which, `now` being the end,
+ * nothing was lost and the last segment is still in transit. */
 uint64_t sim_stats_carried(const struct sim_stats *s, tick now);
 
 /* The same of each part of the window, in order of time: the Ith begins at sim_stats_part(s, I). */

@@ -152,9 +152,9 @@ static bool radiate_one(struct sim_world *w, size_t link)
     return true;
 }
 
-/* Of the links that share this line and have something to send, those in `tried` left out, the one
- * whose turn it is; SIZE_MAX: there is none. One that had nothing for a while begins where the
- * others are now, and makes nothing good. */
+/* Of the links that share this line and have something to send, without those in `tried`: the one
+ * whose turn it is; SIZE_MAX: none. A link that had nothing to send for a while continues where the
+ * others are now, and does not catch up. */
 static size_t choose_link(struct sim_world *w, size_t line, uint64_t now, const bool *tried)
 {
     size_t best = SIZE_MAX;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual time: LTP engines joined by one-way channels and a clock that jumps to the next thing
- * that happens. The world knows no sockets and no files; scenarios, the soak and helio-sim drive
- * it. Things at the same time happen in a fixed order: what the caller does by itself, arrivals,
- * engine timers, lines that become free; then the lower index; then the earlier insertion.
+ * Virtual time: LTP engines joined by one-way channels and a clock that advances to the next event.
+ * The world uses no sockets and no files; scenarios, the soak and helio-sim drive it. Simultaneous
+ * events have a fixed order: the caller's own actions, arrivals, engine timers, lines that become
+ * free; then the lower index; then the earlier insertion.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -17,8 +17,8 @@
 
 struct sim_world;
 
-/* What the world tells its user. Either may be NULL. Both may push to engines and read the world,
- * but must not call sim_touch, sim_step or sim_run. */
+/* Events that the world reports to its user. Either may be NULL. Both may push to engines and read
+ * the world, but must not call sim_touch, sim_step or sim_run. */
 struct sim_hooks {
     void *context;
     /* A notice of a node's engine; its data is dropped after the call. */
@@ -41,9 +41,9 @@ struct sim_link {
     struct bucket line;
     uint32_t overhead;
     tick wake; /* when the line is free for a segment that waits; TICK_NEVER without one */
-    /* Several links of one node may share the line of the first of them, by their weights: of those
-     * that have something to send the one goes next whose segment has the least start, counted in
-     * bytes over weight (start-time fair queueing). */
+    /* Several links of one node may share the line of the first of them, by their weights. Of those
+     * that have something to send, the next is the one whose segment has the least start, counted
+     * in bytes over weight (start-time fair queueing). */
     size_t line_of;        /* index of the link whose line it is; its own */
     uint32_t weight;       /* >= 1 */
     uint64_t start, ended; /* of its last segment: bytes << SIM_SHARE_BITS / weight */
@@ -64,8 +64,8 @@ struct sim_world {
     size_t node_count, link_count;
     struct sim_node nodes[SIM_NODES_MAX];
     struct sim_link links[SIM_LINKS_MAX];
-    uint8_t *frame;  /* room for the longest segment */
-    uint8_t *hollow; /* see sim_fill; NULL: payloads are carried */
+    uint8_t *frame;  /* space for the longest segment */
+    uint8_t *hollow; /* see sim_fill; NULL: payloads are transmitted */
     size_t head_len; /* of the segment that is radiated */
     size_t next;     /* link or node of the next thing that happens */
     size_t acts;     /* node that acts after it */
@@ -75,17 +75,17 @@ struct sim_world {
 int sim_init(struct sim_world *w, const struct sim_hooks *hooks);
 void sim_fini(struct sim_world *w);
 
-/* All blocks will be of this octet alone: only the heads of segments are carried, which is faster,
- * and payloads are made of it on arrival. `data` of the hook for segments has the head alone then.
- * Before anything happens, without fcs and flipped bits. Returns 0 or HELIO_ENOMEM. */
+/* All blocks will consist of this octet. Only the headers of segments are transmitted, which is
+ * faster, and payloads are generated on arrival. `data` of the hook for segments is then the header
+ * only. Call it before any event; not with fcs and flipped bits. Returns 0 or HELIO_ENOMEM. */
 int sim_fill(struct sim_world *w, uint8_t octet);
 
 /* Adds a node with an engine of its own. Returns 0 and its index, HELIO_ESPACE beyond
  * SIM_NODES_MAX, or an error of ltp_new. */
 int sim_node_add(struct sim_world *w, const struct ltp_config *config, size_t *index);
 
-/* The node's engine dies with all it knew, and a new one without spans takes its place.
- * Returns 0 or an error of ltp_new (then the old one lives on). */
+/* Restarts the node's engine: it loses its state, and a new one without spans replaces it. Returns
+ * 0 or an error of ltp_new (then the old one stays). */
 int sim_node_restart(struct sim_world *w, size_t node, const struct ltp_config *config);
 
 /* Adds a one-way link. Returns 0 and its index, HELIO_ESPACE, or an error of chan_new. */
@@ -120,7 +120,7 @@ bool sim_step_before(struct sim_world *w, tick until);
 /* Does everything that happens before `until`, and sets the clock to it. */
 void sim_run(struct sim_world *w, tick until);
 
-/* All engines are idle and no frame is on its way. */
+/* All engines are idle and no frame is in transit. */
 bool sim_idle(const struct sim_world *w);
 
 #endif

@@ -79,7 +79,8 @@ static struct address own_address(const struct virtual_world *v, const struct ad
     return a;
 }
 
-/* Who is bound to any address gets that of the way to the peer, as on the loopback interface. */
+/* A socket that is bound to any address gets the local address of the route to the peer, as on the
+ * loopback interface. */
 static void connect_port(void *context, const struct address *to)
 {
     struct virtual_port *p = context;
@@ -111,7 +112,7 @@ static int open_port(struct world *w, struct port **out, const struct address *l
 {
     struct virtual_world *v = virtual_of(w);
     struct virtual_port *p = calloc(1, sizeof *p);
-    (void)segments; /* each datagram goes by itself */
+    (void)segments; /* each datagram is sent alone */
     if (p == NULL)
         return HELIO_ENOMEM;
     struct udp_carrier carrier = {.send = carry_datagram, .connect = connect_port, .context = p};

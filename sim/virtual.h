@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual world (os/world.h): its clock stands still while something happens and then goes to
- * what is next. Who owns it decides what that is, in this order at one time: what was planned,
- * datagrams that arrive, alarms by rank and making. Datagrams are carried by its owner: a
- * simulator's channels, a test's dice. Wake-ups cost nothing.
+ * The virtual world (os/world.h): its clock stands still during an event and then advances to the
+ * next one. Its owner decides which event is next, in this order at equal times: planned ones,
+ * datagrams that arrive, alarms by rank and creation. The owner transmits datagrams: through a
+ * simulator's channels, or as a test decides. Wake-ups take no time.
  */
 #ifndef SIM_VIRTUAL_H
 #define SIM_VIRTUAL_H
@@ -37,7 +37,7 @@ struct virtual_world {
     struct list ports, closing;
     uint64_t next_port;
     uint64_t unread; /* datagrams that found their port not watched: it has no buffer */
-    /* A datagram leaves; what becomes of it is the owner's affair. False: nobody is there. */
+    /* A datagram is sent; the owner decides its fate. False: no socket has the address. */
     bool (*carry)(void *context, struct virtual_port *from, const struct address *to,
                   struct slice head, struct slice data);
     void *context;
@@ -47,9 +47,9 @@ struct virtual_world {
 void virtual_init(struct virtual_world *v, uint64_t wall, struct rng *rng, tick stream_delay);
 void virtual_fini(struct virtual_world *v); /* all ports and streams are closed */
 
-/* When the next alarm goes off; TICK_NEVER: none will. */
+/* When the next alarm is due; TICK_NEVER: none. */
 tick virtual_due(struct virtual_world *v);
-/* It goes off; the clock has come to virtual_due. */
+/* Runs it; the clock has reached virtual_due. */
 void virtual_fire(struct virtual_world *v);
 
 /* The clock is `due`, if that is later. */
@@ -68,8 +68,8 @@ void virtual_arrive(struct virtual_port *p, const struct address *from, struct s
 /* By its number; NULL: there is none. */
 struct virtual_port *virtual_port_at(const struct virtual_world *v, uint64_t number);
 
-/* What is due at once goes off, whatever else would come first: for the end of a run, when adapters
- * tell that they have closed. */
+/* Runs everything that is due at once, before other events: for the end of a run, when adapters
+ * report that they have closed. */
 void virtual_fire_soon(struct virtual_world *v);
 
 /* What was closed since the last call has closed now. */

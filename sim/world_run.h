@@ -22,8 +22,7 @@ struct world_source {
     void *context;
 };
 
-/* Everything that can happen in a world. At one time the source with the lower index comes first.
- */
+/* All sources of events in a world. At equal times the source with the lower index is first. */
 struct world_run {
     const struct world_source *sources;
     size_t len;
@@ -37,7 +36,7 @@ struct world_run {
 /* When the next thing is due; TICK_NEVER: there is none. */
 tick world_run_due(const struct world_run *r);
 
-/* Does the next thing if it is due before `before`. False: none is, and the clock stands. */
+/* Runs the next event if it is due before `before`. False: none is, and the clock is unchanged. */
 bool world_run_step(const struct world_run *r, tick before);
 
 #endif

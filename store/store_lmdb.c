@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The store in an LMDB file: some tables in one environment; a transaction here is a transaction
- * there. Heads (with the bundle's length and check value before them) lie apart from long bundles,
- * so that a restart reads at most two kilobytes per bundle and not all of it; short bundles lie in
- * their heads' rows, so that each is one row to write and one to remove.
+ * there. Heads (with the bundle's length and check value before them) are stored apart from long
+ * bundles, so that a restart reads at most two kilobytes per bundle and not all of it. Short
+ * bundles are stored in their heads' rows, so each is one row to write and one to remove.
  *
  * What can go wrong: the limit of bytes or the medium is full (refused before the database is
- * touched), the map is full or a write fails all the same (the transaction is spoilt; commit says
- * so and nothing of it happened), rows that differ from their check values (never given out), a
- * file that somebody removed or moved away (what is written would be lost: begin and commit say so,
- * while what is in it can still be read). The map is not writable, so that a full medium is an
+ * touched); the map is full or a write fails all the same (the transaction is spoilt; commit
+ * reports it, and no part of it is stored); rows that differ from their check values (never
+ * returned); a file that was removed or moved away (new rows would be lost: begin and commit report
+ * it, while the stored rows can still be read). The map is not writable, so a full medium is an
  * error and never a signal (store_lmdb_room.c).
  */
 #include <assert.h>
@@ -176,7 +176,7 @@ static int write_bundle(struct lmdb *l, uint64_t key, struct slice bundle, unsig
     return mdb_put(l->txn, l->bundles, &k, &v, flags);
 }
 
-/* The head, and where the bundle goes. */
+/* The head, and where the bundle is stored. */
 static struct store_head head_for(struct slice head, struct slice bundle, uint32_t crc)
 {
     struct store_head h = {bundle.len, crc, head, true, bundle};
@@ -219,7 +219,7 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
     return lmdb_fail(l, rc);
 }
 
-/* A head that is longer now may leave its bundle no room in the row. */
+/* A longer head may leave too little space for its bundle in the row. */
 static int replace_head(struct lmdb *l, uint64_t key, const struct store_head *old,
                         struct slice head)
 {
@@ -420,7 +420,7 @@ static int each_row(void *ctx, MDB_val *k, MDB_val *v)
         return 0;
     uint64_t key = store_number_read(k->mv_data);
     if (store_head_read(key, slice_of_val(v), &h) < 0)
-        return 0; /* open has set aside what is damaged; more than that is told by get */
+        return 0; /* open has set damaged heads aside; get reports any others */
     return e->fn(e->ctx, key, h.head, h.bytes);
 }
 

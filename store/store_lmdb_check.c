@@ -20,7 +20,7 @@ struct walk {
     const struct pages *p;
     uint8_t *used;     /* a bit for each page of the file */
     const char *table; /* which is walked, for messages */
-    bool rescue;       /* goes around faults, and counts them */
+    bool rescue;       /* skips faults, and counts them */
     bool headers;      /* looks at the headers of long values */
     bool integers;     /* keys are integers */
     uint64_t lost;     /* rescue: pages */

@@ -9,7 +9,7 @@
 #include "store/store_lmdb.h"
 #include "store/store_record.h"
 
-#define LMDB_TABLES 8 /* with room for that of the older format */
+#define LMDB_TABLES 8 /* also large enough for that of the older format */
 #define LMDB_DATA "/data.mdb"
 #define LMDB_WHY_MAX 200
 #define LMDB_FORMAT "/format" /* is there since the first open: data.mdb must be, too */
@@ -26,7 +26,7 @@ struct lmdb {
     uint64_t damaged, damaged_before; /* the same, of bundles set aside */
     uint64_t last_key;
     int broken;        /* the error that spoilt the transaction */
-    uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: cannot tell */
+    uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: unknown */
     uint64_t putting;  /* bytes of pages that the transaction's puts may take */
     bool no_blocks;    /* in the transaction: the medium had none for the file … */
     uint64_t free;     /* … which had so many bytes of free pages when it began */
@@ -63,8 +63,8 @@ bool lmdb_bundle_whole(const struct lmdb *l, const MDB_val *v);
 int lmdb_each_row(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
                   void *ctx);
 
-/* store_lmdb_room.c: is there room on the medium for the transaction's puts and `more`, with some
- * left for removals? 0 or HELIO_ESPACE. fits: of store_ops. */
+/* store_lmdb_room.c: does the medium have space for the transaction's puts and `more`, with a
+ * reserve for removals? 0 or HELIO_ESPACE. fits: of store_ops. */
 int lmdb_reserve(struct lmdb *l, uint64_t more);
 uint64_t lmdb_fits(struct store *s);
 

@@ -61,9 +61,9 @@ static bool never_begun(const char *file)
     return nothing;
 }
 
-/* Was a store made here before, and is its database whole as far as its length tells? 0, or
- * HELIO_EFORMAT. *size: of the database; 0: there is none yet. What a first start left that lost
- * its power is made anew: nothing was ever stored in it. */
+/* Was a store created here before, and is its database complete, according to its length? 0, or
+ * HELIO_EFORMAT. *size: of the database; 0: there is none yet. If a first start lost power, its
+ * remains are replaced: nothing was stored in them. */
 static int look_at_files(const struct lmdb *l, const struct store_options *o, off_t *size,
                          char *why, size_t cap)
 {
@@ -90,7 +90,7 @@ static int sync_directory(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return errno == EACCES ? 0 : errno; /* somebody else's, who made it long ago */
+        return errno == EACCES ? 0 : errno;                /* another program's, created long ago */
     int rc = fsync(fd) < 0 && errno != EINVAL ? errno : 0; /* EINVAL: it has no such thing */
     close(fd);
     return rc;
@@ -142,10 +142,10 @@ static int make_whole(struct lmdb *l)
 
 /* ---- the database ---- */
 
-#define LOCK_BYTES 8192 /* of lock.mdb, as LMDB makes it for its default of 126 readers */
+#define LOCK_BYTES 8192 /* of lock.mdb, as LMDB creates it for its default of 126 readers */
 
-/* LMDB writes the lock file through a map: where the medium has no room for it (tmpfs) the process
- * would die of SIGBUS. With the room taken before, it is an error like any other. */
+/* LMDB writes the lock file through a map. Without space on the medium (tmpfs) the process would
+ * end with SIGBUS. Allocating the space first makes it an ordinary error. */
 static int reserve_lock(const char *path)
 {
     char name[4096];
@@ -319,7 +319,7 @@ static int walk_heads(struct lmdb *l, bool move, uint64_t *bad)
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-/* Keys in use, and how much was set aside. */
+/* Keys in use, and the number of heads set aside. */
 static int count_rows(struct lmdb *l)
 {
     MDB_txn *txn;

@@ -41,8 +41,8 @@ struct pages {
 
 /*
  * Reads the meta pages of map[0..bytes), which the caller keeps until *p is not used any more. Both
- * have to be whole, as LMDB demands, unless `older` is asked for. 0, or HELIO_EFORMAT with the
- * reason in why.
+ * must be whole, as LMDB requires, unless `older` is set. 0, or HELIO_EFORMAT with the reason in
+ * why.
  */
 int pages_begin(struct pages *p, const uint8_t *map, size_t bytes, bool older, char *why,
                 size_t cap);
@@ -68,7 +68,7 @@ int pages_each(const struct pages *p, const char *table, pages_row *fn, void *ct
 /* Is data[0..len) of this page, which holds a long value, described as it must be? `number`: its
  * page number. */
 bool pages_long_value(const uint8_t *page, uint64_t number, size_t len, uint32_t page_bytes);
-/* Does LMDB keep such a row's value in pages of its own? */
+/* Does LMDB store such a row's value in separate pages? */
 bool pages_is_long(size_t key_len, size_t value_len, uint32_t page_bytes);
 
 /* Where the map begins in which `at` lies in a leaf that was checked, without its page's number

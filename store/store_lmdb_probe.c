@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look at the database before LMDB opens it. A child process maps the file and checks its pages:
- * a medium that fails while the map is read ends the child in SIGBUS, and the parent says so. What
- * the child found lies in memory that both share.
+ * A check of the database before LMDB opens it. A child process maps the file and checks its pages.
+ * If the medium fails while the map is read, SIGBUS ends the child, and the parent reports it. The
+ * child's results are in memory that both share.
  */
 #include <errno.h>
 #include <fcntl.h>

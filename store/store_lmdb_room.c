@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The medium's room for an LMDB store. Since LMDB never overwrites pages in use, even a removal
- * needs some: blocks are reserved behind the end of the file before each put, and puts leave
- * RESERVE of them, so that a full store can be emptied.
+ * The medium's space for an LMDB store. LMDB never overwrites pages in use, so even a removal needs
+ * some space. Blocks are reserved after the end of the file before each put, and puts leave RESERVE
+ * of them, so that a full store can be emptied.
  *
- * How much more the medium takes is an estimate. Free are the pages of the file that no row has,
- * the blocks reserved behind its end, and what the file system has left. Bundles take more than
- * their bytes: whole pages for long ones, rows, ends, and free pages that lie apart. What can go
- * wrong: bundles of another length than expected. The estimate is made of what is still free, so it
- * is corrected as the medium fills. Where the file system does not say what it has, it is not
- * known.
+ * How much more the medium can store is an estimate. Free are the pages of the file without a row,
+ * the blocks reserved after its end, and the file system's free space. Bundles need more than their
+ * bytes: whole pages for long ones, rows, ends, and scattered free pages. What can go wrong:
+ * bundles of other lengths than expected. The estimate uses the space that is still free, so it is
+ * corrected as the medium fills. It is unknown if the file system does not report its free space.
  */
 #include <assert.h>
 #include <errno.h>
