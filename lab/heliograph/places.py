@@ -94,6 +94,10 @@ def parse(text: Any, path: str) -> Any:
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         raise PlacesError(f"{path}{f':{mark.line + 1}' if mark else ''}: {advice.yaml_problem(e)}") from None
+    except yaml.reader.ReaderError as e:
+        line = text[:e.position].count("\n") + 1 if isinstance(text, str) else 1
+        what = f"character U+{e.character:04X}" if isinstance(e.character, int) else "text"
+        raise PlacesError(f"{path}:{line}: this {what} cannot be in YAML") from None
     except yaml.YAMLError as e:
         raise PlacesError(f"{path}: {e}") from None
     out = _read(node, path, errors) if node is not None else put({}, (path, 1))

@@ -65,6 +65,34 @@ class Frames(Folder):
         self.assertEqual(self.result(self.folder / "out")["traffic"]["perf-1"]["bundles_acked"], 10)
 
 
+class Course(Folder):
+    """What a lab does, and when it is over."""
+    LINK = "line: 2\nlink: {rate: 10Mbit/s, delay: 5ms}\n"
+
+    def test_a_program_that_is_not_there(self):
+        """Told at check, and before anything starts."""
+        file = self.file(self.LINK + "traffic:\n  - run: 1\n    command: no-such-program -x {node}\n")
+        said = f"helio-lab: {file}:5: %straffic.0.command: there is no program no-such-program\n"
+        self.assertEqual(lab(file, "check").stderr, said % "WARNING: ")
+        self.assertEqual(lab(file, "up", "--out", self.folder / "out", code=1).stderr, said % "")
+        for command in ("true", "helioctl links", "./own"):
+            own = self.folder / "own"
+            own.touch(0o755)
+            self.assertEqual(lab(self.file(self.LINK + f"traffic:\n  - {{run: 1, command: {command}}}\n"), "check").stderr, "", command)
+
+    def test_events_after_the_traffic(self):
+        """As in the modes with real processes the lab goes on until the last event."""
+        text = self.LINK + "traffic: [{perf: 1-2, data: 50k, payload: 10k}]\n"
+        late = text + "events:\n  - {at: 9s, link: 1-2, do: down}\n  - {at: 2s, link: 1-2, set: {rate: 5Mbit/s}}\n"
+        self.assertLess(self.up(self.file(text))["seconds"], 2)
+        self.assertEqual(self.up(self.file(late), out="late")["seconds"], 9)
+
+    def test_check_values(self):
+        for crc in ("none", "16", "32c"):
+            file = self.file(self.LINK + f"traffic: [{{perf: 1-2, data: 50k, payload: 10k, crc: {crc}, priority: bulk, linger: 2s}}]\n")
+            self.assertEqual(self.up(file, out=crc)["traffic"]["perf-1"]["bundles_acked"], 5)
+
+
 GEO = """line: 2
 link: {rate: 100Mbit/s, delay: 125ms%s}
 traffic:

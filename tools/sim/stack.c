@@ -216,7 +216,7 @@ void stack_run(struct stack *s, bool progress)
 {
     tick begin = clock_now(), shown = begin;
     world_end_round(&s->world.world);
-    while (!all_done(s) && !s->interrupted) {
+    while ((!all_done(s) || s->world.now < s->least) && !s->interrupted) {
         if (!stack_step(s, s->until)) {
             if (s->until != TICK_NEVER)
                 virtual_advance(&s->world, s->until);

@@ -131,6 +131,7 @@ struct stack_switch {
 struct stack {
     struct virtual_world world;
     tick until; /* the end in any case */
+    tick least; /* it does not end before, unless nothing is left to do */
     uint64_t steps;
     struct rng rng;
     struct stack_host *hosts[STACK_NODES_MAX];

@@ -31,6 +31,7 @@ enum {
     OPT_PING,
     OPT_LINK,
     OPT_DURATION,
+    OPT_AT_LEAST,
     OPT_SEED,
     OPT_LOG_DIR,
     OPT_GZIP,
@@ -69,6 +70,7 @@ static const struct argp_option options[] = {
      "1Mbit/s}'",
      0},
     {"duration", OPT_DURATION, "TIME", 0, "End there in any case [when all clients are done]", 0},
+    {"at-least", OPT_AT_LEAST, "TIME", 0, "Without --duration: do not end before [0]", 0},
     {"seed", OPT_SEED, "N", 0, "Of session numbers and the like; channels have their own [1]", 0},
     {"log-dir", OPT_LOG_DIR, "DIR", 0, "Write each node's segment log and each channel's drop log",
      0},
@@ -99,7 +101,7 @@ struct list_of {
 struct arguments {
     const char *links_file;
     struct list_of nodes, stations, relays, channels, clients, servers, pings, links;
-    tick duration;
+    tick duration, least;
     uint64_t seed;
     const char *log_dir;
     bool gzip, json, check;
@@ -173,6 +175,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_DURATION:
         if (units_duration(arg, &a->duration) != 0 || a->duration == 0)
             argp_error(state, "--duration '%s': expected %s", arg, units_duration_hint);
+        return 0;
+    case OPT_AT_LEAST:
+        if (units_duration(arg, &a->least) != 0)
+            argp_error(state, "--at-least '%s': expected %s", arg, units_duration_hint);
         return 0;
     case OPT_SEED:
         if (units_count(arg, INT64_MAX, &a->seed) != 0)
@@ -509,6 +515,7 @@ static int run_stack(struct stack *s, const struct arguments *a)
 {
     stack_init(s, a->seed);
     s->until = a->duration;
+    s->least = tick_min(a->least, a->duration);
     s->log_dir = a->log_dir;
     s->gzip = a->gzip;
     s->check = a->check;

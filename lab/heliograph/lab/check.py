@@ -9,7 +9,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import derive as lab_derive, live, sim, stack_files
+from . import derive as lab_derive, live, objections, sim
 
 if TYPE_CHECKING:
     from .file import Lab
@@ -33,11 +33,12 @@ def check(lab: Lab, mode: str) -> list[Any]:
         derived, addresses, begin = derive(lab, mode, folder)
         lab_derive.write(derived)
         lab_derive.check(derived)
+        objections.check(derived)
         if mode == "sim":
             sim.command_line(lab, derived)
         else:
             lab_derive.check_events(lab, addresses, begin)
-        return list(stack_files.missing(derived))
+        return list(objections.missing(derived))
 
 
 def shown(lab: Lab, mode: str, name: str) -> Any:

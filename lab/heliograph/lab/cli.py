@@ -25,6 +25,7 @@ from . import (
     graph as lab_graph,
     hints,
     live,
+    objections,
     page as lab_page,
     prompt as lab_prompt,
     result as lab_result,
@@ -148,6 +149,7 @@ def dry_run(lab: lab_file.Lab, out: str, mode: str) -> int:
     derived = derive.derive(lab, out, out, derive.Addresses(lab, 20000), live.utc(int(time.time()) + 60))
     derive.write(derived)
     derive.check(derived)
+    objections.check(derived)
     for machine, words in commands(lab, derived):
         print(f"{machine}: {shlex.join(words)}")
     return 0

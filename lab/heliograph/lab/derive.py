@@ -20,6 +20,7 @@ from typing import Any
 from .. import advice, places, ports, programs, units
 from ..places import Map, merge, put
 from . import file, frames, plan as lab_plan, shared, stack_files, stacks as lab_stacks, station as lab_station, wireshark
+from .objections import without_consequences
 from .routes import routes_of
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
@@ -487,7 +488,8 @@ class Deriver:
             keys.setdefault("window", "20")
         for key, option in file.PERF.items():
             if key in keys:
-                words += [option, self.perf_value(flow, key, keys[key])]
+                value = self.perf_value(flow, key, keys[key])
+                words += [f"{option}={value}"] if option.startswith("--") else [option, value]
         return [*words, "--json", os.path.join(self.folder, f"{flow.name}.json")]
 
     def perf_value(self, flow: file.Flow, key: str, value: str) -> str:
@@ -528,7 +530,7 @@ def check(derived: Derived) -> None:
             for line in done.stderr.strip().splitlines() or [f"{path}: {program} ended with code {done.returncode}"]:
                 said.append(suggest_channel(translate(derived, line.removeprefix(f"{program}: "))))
     if said:
-        raise places.PlacesError("\n".join(each_once(said)))
+        raise places.PlacesError("\n".join(each_once(without_consequences(said))))
 
 
 def translate(derived: Derived, line: str) -> str:

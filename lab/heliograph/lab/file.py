@@ -229,6 +229,7 @@ class Reader:
         return names
 
     def nodes(self, names: list[Word]) -> dict[str, Node]:
+        told = len(self.errors)
         given = self.map(self.tree.get("nodes", Map()), "nodes")
         common = self.map(self.tree.get("node", Map()), "node")
         known = {name: name for name in names}
@@ -244,7 +245,7 @@ class Reader:
             used.add(number)
             address = keys.pop("address", None)
             out[str(name)] = Node(str(name), number, keys, name.place, address, stack)
-        if not out:
+        if not out and told == len(self.errors) and not any(name in self.tree for name in SHAPES):
             self.wrong(self.tree, "there are no nodes; write such as line: 2, or name them below nodes:")
         return out
 
@@ -272,6 +273,8 @@ class Reader:
             self.wrong(word, f"{what}: \"{word}\" is not understood; write two nodes, such as {'-'.join(list(nodes)[:2])}")
             return None
         for end in ends:
+            if not nodes:
+                return None  # that has been told
             if end not in nodes:
                 self.wrong(word, f"{what}: there is no node \"{end}\"; {advice.meant(end, nodes)}")
                 return None
@@ -380,12 +383,16 @@ class Reader:
 
     def flow(self, value: Map, index: int, nodes: dict[str, Node]) -> Flow | None:
         what = f"traffic.{index}"  # as --set calls it
-        value = self.map(value, what)
-        kind: Any = next((kind for kind in TRAFFIC if kind in value), None)
+        kind: Any = next((kind for kind in TRAFFIC if kind in value), None) if isinstance(value, Map) else None
         if kind is None:
             self.wrong(value, f"{what}: which traffic? right are perf: A-B, file: A-B, ping: A-B and run: NODE")
             return None
         self.map(value, what, (kind, *TRAFFIC[kind]))
+        lists = [key for key, word in value.items() if not isinstance(word, Word)]
+        for key in lists:
+            self.wrong(key, f"{what}.{key}: one value is wanted")
+        if lists:
+            return None
         where_to = value[kind]
         if kind == "run":
             ends: Any = (str(where_to), None) if where_to in nodes else self.pair(put(f"{where_to}-", where_to.place), nodes, f"{what}.run")
@@ -408,7 +415,8 @@ class Reader:
             at: Any = self.parsed(value, "at", f"{what}.", units.duration)
             whom = value.get("channel", value.get("link"))
             if at is None:
-                self.wrong(value, f"{what}: at: is missing, such as at: 10s")
+                if "at" not in value:
+                    self.wrong(value, f"{what}: at: is missing, such as at: 10s")
             elif "channel" in value and "link" in value:
                 self.wrong(value.key("channel"), f"{what}: one of link: and channel: is wanted")
             elif "channel" in value and (not isinstance(whom, Word) or whom not in channels):

@@ -124,7 +124,7 @@ def read(reader: Reader, links: dict[str, Link], channels: dict[str, Any]) -> No
         if link.adapter in STREAMS:
             reader.wrong(link.handover, f"{what}: {link.adapter} is a stream, which is not handed over; take an adapter of datagrams, such as ltp-udp")
         items = reader.items(link.handover, what)
-        if not items:
+        if not items and link.handover in ("", []):
             reader.wrong(link.handover, f"{what}: is empty; write a list such as [{{at: 0, channel: {next(iter(channels), 'NAME')}}}]")
         link.overs = [one for i, item in enumerate(items) if (one := read_over(reader, item, f"{what}.{i}", channels))]
         if items and not any(over.channel for over in link.overs) and not reader.errors:

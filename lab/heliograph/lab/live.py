@@ -26,7 +26,7 @@ from .. import machine, places, programs
 from ..client import NodeError
 from ..control import Control
 from ..processes import Failed, Lab as Processes, Mistaken, die_with_parent
-from . import account, derive, file, handover, result, routes, shared, sim, stack_files, stack_run, station, view
+from . import account, derive, file, handover, objections, result, routes, shared, sim, stack_run, station, view
 
 if TYPE_CHECKING:
     from .made import Private
@@ -97,8 +97,9 @@ class Session(Processes):
         self.derived = derive.derive(self.lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         derive.write(self.derived)
         derive.check(self.derived)
+        objections.check(self.derived)
         derive.check_events(self.lab, self.addresses, utc(self.begin))
-        stack_files.need_programs(self.derived)
+        objections.need_programs(self.derived)
         self.others = {name: stack_run.Runner(self, one) for name, one in self.derived.stacks.items()}
 
     def emulator(self, link: Any) -> list[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import advice
 from ..processes import Failed
-from . import derive, live
+from . import derive, live, objections
 
 if TYPE_CHECKING:
     from .file import Lab, Link
@@ -173,6 +173,7 @@ def print_plan(lab: Lab, out: str) -> Any:
     derived = derive.derive(lab, out, out, addresses, live.utc(int(time.time()) + 60))
     derive.write(derived)
     derive.check(derived)
+    objections.check(derived)
     if derived.emulator:
         print(f"emu: helio-emu links {derived.emulator}")
     for i, link in enumerate(lab.links.values()):

@@ -4,6 +4,7 @@ begin when the lab is over."""
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from .. import units
@@ -43,6 +44,25 @@ def check_values(reader: Reader, flow: Flow) -> None:
             reader.wrong(word, f"{flow.what}.{key}: \"{word}\" is no whole number: {right}")
 
 
+def check_pairs(reader: Reader, flow: Flow) -> None:
+    """Keys of which the other one would do nothing."""
+    for one, other in (("duration", "data"), ("window", "rate")):
+        if one in flow.keys and other in flow.keys:
+            reader.wrong(flow.keys.key(other), f"{flow.what}.{other}: there is {one} already; write one of both")
+
+
+def check_command(reader: Reader, flow: Flow) -> None:
+    """Of `run`: is it words?"""
+    word = flow.keys.get("command")
+    if flow.kind != "run" or word is None:
+        return
+    try:
+        if not shlex.split(word):
+            reader.wrong(word, f"{flow.what}.command: is empty; write a program and its words")
+    except ValueError as e:
+        reader.wrong(word, f"{flow.what}.command: \"{word}\": {str(e).lower()}; quotes have two ends")
+
+
 def parts(nodes: dict[str, Node], links: dict[str, Link]) -> dict[str, str]:
     """Each node's name with that of one node of those that it is connected with."""
     of = {name: name for name in nodes}
@@ -69,8 +89,13 @@ def check_course(reader: Reader, flow: Flow, nodes: dict[str, Node], part: dict[
 
 def check(reader: Reader, lab: Lab) -> None:
     part = parts(lab.nodes, lab.links)
+    if lab.duration is not None and lab.duration <= 0:
+        reader.wrong(lab.tree["duration"], f"duration: \"{lab.tree['duration']}\" is too little: a time above 0, such as 10s")
+        return
     for flow in lab.traffic:
         check_values(reader, flow)
+        check_pairs(reader, flow)
+        check_command(reader, flow)
         check_course(reader, flow, lab.nodes, part)
         try:
             late = lab.duration is not None and flow.start >= lab.duration

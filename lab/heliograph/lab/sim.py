@@ -13,7 +13,7 @@ from typing import Any
 from .. import places, programs, units
 from ..places import Items, Map, put
 from ..processes import Failed
-from . import derive as lab_derive, file, handover, result, routes, shared as lab_shared, stacks
+from . import derive as lab_derive, file, handover, objections, result, routes, shared as lab_shared, stacks
 
 FIRST_PORT = 10000  # nobody opens these
 CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a channel, in mid-run
@@ -218,6 +218,8 @@ def command_line(lab: file.Lab, derived: lab_derive.Derived) -> list[str]:
         words += ["--link", text]
     if lab.duration is None and not derived.clients:
         raise places.PlacesError(f"{lab.path}: in virtual time nothing would come to an end; write traffic: or duration:")
+    if lab.duration is None and lab.events:  # as in the other modes
+        words += ["--at-least", units.duration_text(lab.events[-1].at)]
     if lab.duration is not None:
         words += ["--duration", units.duration_text(lab.duration)]
     return [*words, "--seed", str(lab.seed), "--log-dir", derived.folder, "--json"]
@@ -290,6 +292,7 @@ def run(lab: file.Lab, out: str, quiet: bool = True) -> dict[str, Any]:
     """Runs it; the result of result.finish."""
     derived = derive(lab, out)
     command = command_line(lab, derived)  # what cannot be is told before there is a folder
+    objections.check(derived)
     result.begin(lab, out, "sim")
     lab_derive.write(derived)
     with open(os.path.join(out, "commands.txt"), "w", encoding="utf-8") as f:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import places, programs, units
 from ..places import merge
-from ..processes import Failed, private
+from ..processes import private
 from ..stacks import kinds as stacks
 from ..stacks.node import Neighbour, Node, Plan, Route
 from . import plan as lab_plan, routes as lab_routes, shared, stacks as lab_stacks
@@ -165,9 +165,3 @@ def missing(derived: LabDeriveDerived) -> Iterator[Any]:
         if gone:
             where = f"neither in {one.bin} nor in PATH" if one.bin else "not in PATH; bin: names its folder"
             yield one, f"nodes.{name}: kind {one.node.kind} needs {', '.join(gone)}: {where}"
-
-
-def need_programs(derived: Any) -> None:
-    said = [f"{places.where(places.put('', one.place))}: {text}" for one, text in missing(derived)]
-    if said:
-        raise Failed("\n".join(said))
