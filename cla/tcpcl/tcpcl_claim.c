@@ -10,6 +10,9 @@
  * dead without detection, and the other one may be the same peer at a new address. So it is probed:
  * a KEEPALIVE is sent, and if the peer's system has not acknowledged it after TCPCL_PROBE, the
  * session ends.
+ *
+ * If both ends connect at the same time and the link has room for one session only, both ends keep
+ * the same connection.
  */
 #include <assert.h>
 #include <string.h>
@@ -273,6 +276,32 @@ static struct tcpcl_conn *find_weaker(const struct tcpcl_link *l, const struct t
     return least;
 }
 
+/* A connection of this side that has not become a session, and was not ended; NULL: none. */
+static struct tcpcl_conn *find_called(const struct tcpcl_link *l)
+{
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (c->active && !c->was_up && !c->cut)
+            return c;
+    }
+    return NULL;
+}
+
+/* Both ends connected at the same time, and one of both connections must end (RFC 9174 leaves it
+ * open): that of the node with the lower name, by text. Both ends judge with the SESS_INIT of the
+ * peer's connection. One without a byte of the peer has not sent its own SESS_INIT: it ends for a
+ * connection that works, and the peer has not judged it. */
+static bool yields_called(const struct tcpcl_link *l, const struct tcpcl_conn *own)
+{
+    char here[EID_TEXT_MAX], there[EID_TEXT_MAX];
+    assert(own->active);
+    if (is_ending(own) || own->n.rx_bytes == 0)
+        return true;
+    eid_text(&l->env.node, here);
+    eid_text(&l->env.peer, there);
+    return strcmp(here, there) < 0;
+}
+
 void tcpcl_claim_cut(struct tcpcl_conn *c)
 {
     assert(c->link != NULL && !c->cut);
@@ -292,6 +321,15 @@ bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
     struct tcpcl_conn *const ending = find_weaker(l, fresh, true);
     if (all < max)
         return true;
+    struct tcpcl_conn *const own = fresh->active ? NULL : find_called(l);
+    if (own != NULL && all == max && tcpcl_claim_of(l, fresh) > TCPCL_CLAIM_NAME) {
+        const bool yields = yields_called(l, own);
+        if (yields && !is_ending(own)) {
+            tcpcl_terminate(own->session, TCPCL_TERM_BUSY, time_of(l));
+            tcpcl_conn_touch(own);
+        }
+        return yields;
+    }
     if (full ? out == NULL : ending == NULL)
         return false;
     if (all >= 2 * max) {
