@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/allowance.h"
 #include "cla/seglog.h"
 #include "node/app/apps.h"
 #include "node/node_clock.h"
@@ -281,11 +280,9 @@ static void watch_flapping(struct node_link *l, tick now)
 bool node_watch_line(const struct node_link *l)
 {
     struct node_watch *w = &l->node->watch;
-    if (l->host == NULL || allowance_take(&w->unconfigured_spent, UNCONFIGURED_PAUSE,
-                                          WATCH_UNCONFIGURED, world_now(l->node->world)))
-        return true;
-    w->unconfigured_untold++;
-    return false;
+    w->unconfigured_lines.burst = WATCH_UNCONFIGURED;
+    w->unconfigured_lines.pause = UNCONFIGURED_PAUSE;
+    return l->host == NULL || say_few_takes(&w->unconfigured_lines, world_now(l->node->world));
 }
 
 /* ---- the node ---- */
@@ -293,13 +290,13 @@ bool node_watch_line(const struct node_link *l)
 static void watch_unconfigured(struct node *n, tick now)
 {
     struct node_watch *w = &n->watch;
-    if (w->unconfigured_untold == 0 || !watch_may_tell(&w->unconfigured, now))
+    if (w->unconfigured_lines.left_out == 0 || !watch_may_tell(&w->unconfigured, now))
         return;
     say(&n->say, LEVEL_WARNING,
         "unconfigured peers connect and leave again and again: %" PRIu64 " lines about their "
         "links were left out",
-        w->unconfigured_untold);
-    w->unconfigured_untold = 0;
+        w->unconfigured_lines.left_out);
+    w->unconfigured_lines.left_out = 0;
 }
 
 static void watch_expiry(struct node *n, tick now)

@@ -8,6 +8,7 @@
 
 #include "base/tick.h"
 #include "bp/agent/agent.h"
+#include "os/say_few.h"
 
 struct node;
 struct node_link;
@@ -55,9 +56,8 @@ struct link_watch {
 /* Of the node: logged values. */
 struct node_watch {
     uint64_t expired, stale, stores, lines[2], unrouted, echo_unsent, unconnected;
-    int store_error;              /* of the last that failed: HELIO_E* */
-    tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
-    uint64_t unconfigured_untold; /* those omitted since the last line */
+    int store_error;                   /* of the last that failed: HELIO_E* */
+    struct say_few unconfigured_lines; /* about unconfigured peers */
     uint64_t no_descriptor;
     bool memory_full;                /* logged: nothing in bundles.memory gives way */
     uint64_t forbidden[PERMIT_WAYS]; /* logged refusals by rules */

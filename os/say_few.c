@@ -9,16 +9,21 @@
 
 #define TEXT_CAP 1024
 
+bool say_few_takes(struct say_few *few, tick now)
+{
+    const bool takes = allowance_take(&few->spent, few->pause, few->burst, now);
+    few->left_out += !takes;
+    return takes;
+}
+
 bool say_few(struct say *s, struct say_few *few, tick now, enum say_level level, const char *format,
              va_list args)
 {
     char text[TEXT_CAP];
     if (level > s->level)
         return true;
-    if (!allowance_take(&few->spent, few->pause, few->burst, now)) {
-        few->left_out++;
+    if (!say_few_takes(few, now))
         return false;
-    }
     (void)vsnprintf(text, sizeof text, format, args);
     say(s, level, "%s", text);
     return true;

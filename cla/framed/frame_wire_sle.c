@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/allowance.h"
 #include "base/err.h"
 #include "cla/framed/frame_pump.h"
 #include "cla/framed/sle_conn.h"
 #include "cla/framed/sle_digest.h"
+#include "os/say_few.h"
 #include "sle/user.h"
 
 #define READY_MAX 64         /* frames that wait to be read */
@@ -43,8 +43,7 @@ struct service {
     bool bound, active;
     bool ending; /* it shall be stopped and unbound, or is being so */
     struct sle_notice over;
-    tick says; /* base/allowance.h */
-    uint64_t unsaid;
+    struct say_few lines;
 };
 
 struct ready {
@@ -84,7 +83,7 @@ static tick now_of(const struct sle_wire *w)
 
 /* ---- log lines ---- */
 
-__attribute__((format(printf, 3, 4))) static void say_line(struct service *s, int level,
+__attribute__((format(printf, 3, 4))) static void say_wire(struct service *s, int level,
                                                            const char *format, ...)
 {
     struct frame_pump *p = &s->wire->pump;
@@ -92,18 +91,18 @@ __attribute__((format(printf, 3, 4))) static void say_line(struct service *s, in
     va_list args;
     if (p->wire.user == NULL)
         return;
-    if (!allowance_take(&s->says, SAYS_PAUSE, SAYS, now_of(s->wire))) {
-        s->unsaid++;
+    s->lines.burst = SAYS;
+    s->lines.pause = SAYS_PAUSE;
+    if (!say_few_takes(&s->lines, now_of(s->wire)))
         return;
-    }
     int n = snprintf(line, sizeof line, "%s: ", sle_instance_id(s->instance));
     va_start(args, format);
     n += vsnprintf(line + n, sizeof line - (size_t)n, format, args);
     va_end(args);
-    if (s->unsaid > 0 && (size_t)n < sizeof line)
+    if (s->lines.left_out > 0 && (size_t)n < sizeof line)
         snprintf(line + n, sizeof line - (size_t)n, " (%llu lines were left out)",
-                 (unsigned long long)s->unsaid);
-    s->unsaid = 0;
+                 (unsigned long long)s->lines.left_out);
+    s->lines.left_out = 0;
     p->wire.user->say(p->wire.context, level, line);
 }
 
@@ -142,7 +141,7 @@ static void take_start(struct service *s, const struct sle_notice *n)
     assert(s->bound && !s->active);
     if (n->diag != SLE_OK) {
         w->pump.n.starts_refused++;
-        say_line(s, 1, "START was refused: %s diagnostic %u",
+        say_wire(s, 1, "START was refused: %s diagnostic %u",
                  n->diag >= SLE_SPECIFIC ? "specific" : "common", n->diag & 0xff);
         unbind_service(s);
         return;
@@ -153,7 +152,7 @@ static void take_start(struct service *s, const struct sle_notice *n)
     if (s->ending)
         (void)sle_user_stop(s->instance, now_of(w));
     else
-        say_line(s, 2, "bound to %s, version %u, and started",
+        say_wire(s, 2, "bound to %s, version %u, and started",
                  sle_link_peer(sle_conn_link(s->conn)), sle_link_version(sle_conn_link(s->conn)));
     tell_state(w);
 }
@@ -237,9 +236,9 @@ static void tell_break(struct service *s, int error)
                        : w->level == SLE_AUTH_NONE ? "; does it ask for authentication (sle.auth)?"
                                                    : "; so ends what it takes for a wrong password";
     if (s->bound)
-        say_line(s, 1, "the connection has ended: %s", why);
+        say_wire(s, 1, "the connection has ended: %s", why);
     else
-        say_line(s, 1, "no answer to BIND from %s: %s%s", address_write(&w->remote, text), why,
+        say_wire(s, 1, "no answer to BIND from %s: %s%s", address_write(&w->remote, text), why,
                  hint);
 }
 
@@ -257,7 +256,7 @@ static void tell_end(struct service *s, int error)
     n->binds_refused += end == SLE_END_REFUSED;
     n->peer_aborts += end == SLE_END_PEER_ABORT;
     n->broken += end != SLE_END_REFUSED && end != SLE_END_PEER_ABORT;
-    say_line(s, 1, "%s%s%s%s", sle_end_text(end), *why != '\0' ? ": " : "", why,
+    say_wire(s, 1, "%s%s%s%s", sle_end_text(end), *why != '\0' ? ": " : "", why,
              end == SLE_END_AUTH ? ": sle.provider_password, or one of the clocks" : "");
 }
 
@@ -306,7 +305,7 @@ static void connect_service(struct service *s)
         return;
     s->conn = NULL;
     w->pump.n.broken++;
-    say_line(s, 1, "cannot connect to %s: %s", address_write(&w->remote, text), helio_strerror(r));
+    say_wire(s, 1, "cannot connect to %s: %s", address_write(&w->remote, text), helio_strerror(r));
     retry_later(s);
 }
 
@@ -344,7 +343,7 @@ static void on_alarm(void *context)
     if (s->conn == NULL) {
         connect_service(s);
     } else if (s->ending) {
-        say_line(s, 1, "STOP and UNBIND were not answered in time: aborted");
+        say_wire(s, 1, "STOP and UNBIND were not answered in time: aborted");
         sle_link_abort(sle_conn_link(s->conn), SLE_ABORT_OPERATIONAL, now_of(s->wire));
         sle_conn_pump(s->conn);
     }

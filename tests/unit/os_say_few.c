@@ -90,8 +90,23 @@ START_TEST(a_lower_level_costs_nothing)
 }
 END_TEST
 
+/* Lines that others write have the same allowance. */
+START_TEST(lines_of_others)
+{
+    struct say_few lines = {.burst = 3, .pause = TICK_S};
+    unsigned taken = 0;
+    for (int i = 0; i < 10; i++)
+        taken += say_few_takes(&lines, TICK_S);
+    ck_assert_uint_eq(taken, 3);
+    ck_assert_uint_eq(lines.left_out, 7);
+    ck_assert(say_few_takes(&lines, 2 * TICK_S) && !say_few_takes(&lines, 2 * TICK_S));
+    ck_assert_uint_eq(lines.left_out, 8);
+}
+END_TEST
+
 SUITE(os_say_few, t)
 {
+    tcase_add_test(t, lines_of_others);
     tcase_add_test(t, the_rest_is_counted);
     tcase_add_test(t, a_lower_level_costs_nothing);
 }
