@@ -49,6 +49,10 @@ int recording_open(struct recording **out, const char *folder, const struct reco
 bool recording_add(struct recording *r, uint64_t time, uint32_t tag, struct slice head,
                    struct slice data);
 
+/* Would recording_add take a record of so many octets now? False: too many wait for the disk, or
+ * memory is out. One thread. */
+bool recording_has_room(struct recording *r, size_t len);
+
 /* Passes the collected records to the thread. Call it several times a second, and before new
  * records are read. Returns a ticket: when recording_written returns true for it, all records added
  * until now are written, or lost. */

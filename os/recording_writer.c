@@ -250,15 +250,26 @@ static void copy_in(uint8_t **to, struct slice s)
     *to += s.len;
 }
 
+/* The block for a record of so many octets, or NULL. */
+static struct block *block_for(struct recording *r, size_t len)
+{
+    assert(len <= RECORDING_DATA_MAX);
+    if (r->current != NULL && r->current->head.length + BLOCK_RECORD + len > BLOCK_MAX)
+        queue_block(r);
+    return begin_block(r);
+}
+
+bool recording_has_room(struct recording *r, size_t len)
+{
+    return block_for(r, len) != NULL;
+}
+
 bool recording_add(struct recording *r, uint64_t time, uint32_t tag, struct slice head,
                    struct slice data)
 {
     size_t len = head.len + data.len;
-    assert(len <= RECORDING_DATA_MAX);
+    struct block *b = block_for(r, len);
     r->records++;
-    if (r->current != NULL && r->current->head.length + BLOCK_RECORD + len > BLOCK_MAX)
-        queue_block(r);
-    struct block *b = begin_block(r);
     if (b == NULL) {
         atomic_fetch_add(&r->lost, 1);
         return false;

@@ -108,6 +108,15 @@ class CompleteTest(sle_case.SleCase):
         self.assertLess(abs(slower), 0.01, f"{late} late of {len(got)}")
         self.stop()
 
+    def test_a_generator_waits_for_its_recording(self):
+        """It makes frames faster than they are written, and has little memory for them: all are recorded."""
+        self.provider(f"sources: [{{name: x, count: 200000, record: {self.path('record')}, record_memory: 4MiB}}]\n"
+                      f"instances: [{{id: {RAF}, users: CENTRE, source: x}}]\n")
+        self.until(lambda: self.status()["sources"][0]["frames"] == 200000, "frames are not made")
+        recording = self.status()["sources"][0]["recording"]
+        self.assertEqual((recording["frames"], recording["lost"]), (200000, 0))
+        self.stop()
+
     def test_times_after_a_late_wake_up(self):
         """Many frames are due at once: each has a time of its own in microseconds, so that a START behind any of them goes on with the next."""
         size = 64

@@ -316,6 +316,28 @@ START_TEST(a_slow_disk)
 }
 END_TEST
 
+/* A program that asks for room, and waits, loses nothing. */
+START_TEST(room_is_waited_for)
+{
+    struct recording_limits l = {.file_bytes = 64u << 20, .memory_bytes = RECORDING_MEMORY_MIN};
+    struct recording *r;
+    unsigned waits = 0;
+    new_folder();
+    ck_assert_int_eq(recording_open(&r, folder, &l), 0);
+    for (uint64_t n = 0; n < 40000; n++) {
+        for (; !recording_has_room(r, FRAME); waits++)
+            usleep(100);
+        ck_assert(recording_has_room(r, FRAME));
+        ck_assert(add_one(r, n));
+    }
+    ck_assert_int_eq(recording_sync(r, LONG_MS), 0);
+    ck_assert_uint_gt(waits, 0);
+    ck_assert_uint_eq(recording_counts(r).lost, 0);
+    ck_assert_uint_eq(read_all(0, UINT64_MAX).records, 40000);
+    recording_close(r);
+}
+END_TEST
+
 START_TEST(the_oldest_go)
 {
     struct recording_limits l = small;
@@ -371,6 +393,7 @@ SUITE(os_recording, t)
     tcase_add_test(t, killed_in_the_middle);
     tcase_add_test(t, a_full_disk);
     tcase_add_test(t, a_slow_disk);
+    tcase_add_test(t, room_is_waited_for);
     tcase_add_test(t, the_oldest_go);
     tcase_add_test(t, nothing_there);
 }

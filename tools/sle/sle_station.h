@@ -62,6 +62,7 @@ struct source {
     uint64_t late_told; /* of source_late */
     struct recording *recording;
     uint64_t recorded_lost; /* that was told */
+    bool disk_waits;        /* the recording has no room, and the source waits for it */
     struct pool *pool;      /* generators of like frames have one */
     struct numbered numbered;
     uint64_t number;  /* frames made */

@@ -9,8 +9,8 @@
  * there is none, its association is aborted, or it goes on behind frames that are lost for it,
  * whose number the next frame's continuity has (when_full). A wake-up is late: all frames that are
  * due follow at once, and connections get as much time for them as it was late. Frames that are due
- * for longer than SLACK are not made, but counted and told. The disk does not keep up: frames are
- * not recorded, counted and told.
+ * for longer than SLACK are not made, but counted and logged. The disk does not keep up: generators
+ * and files wait for it. Frames of a modem are then not recorded, which is counted and logged.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -24,6 +24,7 @@
 #define SLACK TICK_S
 #define LATE TICK_MS        /* with less a wake-up is in time */
 #define LOOK (50 * TICK_US) /* without pipelining: has the user's system the last buffer? */
+#define DISK_LOOK TICK_MS   /* has the recording room? */
 
 static bool has_user(const struct source *x)
 {
@@ -259,6 +260,15 @@ static bool must_write(const struct source *x)
     return false;
 }
 
+/* Is its recording full? Frames of modems do not wait for the disk. */
+static bool must_wait_for_disk(struct source *x)
+{
+    const bool received = x->config->kind == SOURCE_UDP || x->config->kind == SOURCE_TCP;
+    x->disk_waits =
+        x->recording != NULL && !received && !recording_has_room(x->recording, x->config->frame);
+    return x->disk_waits;
+}
+
 /* Makes frames until none is due, one waits, or connections should write. True: there may be more.
  */
 static bool make_frames(struct source *x, tick now, bool *waits)
@@ -267,7 +277,12 @@ static bool make_frames(struct source *x, tick now, bool *waits)
         *waits = must_wait(x);
         if (*waits)
             break;
-        if (is_idle(x) || !is_due(x, now) || !take_frame(x))
+        if (is_idle(x) || !is_due(x, now))
+            return x->more;
+        *waits = must_wait_for_disk(x);
+        if (*waits)
+            break;
+        if (!take_frame(x))
             return x->more;
         bucket_spend(&x->bucket, x->frame.data.len, now);
         *waits = !offer_pending(x, now);
@@ -302,7 +317,7 @@ void source_run(void *context)
     free_blocked(x);
     bool waits = (x->pending && !offer_pending(x, now)) || is_choked(x) || any_behind(x);
     bool ended = x->finished;
-    x->more = false;
+    x->more = x->disk_waits = false;
     const bool more = make_frames(x, now, &waits);
     if (x->finished && !ended)
         tell_end(x, now);
@@ -315,6 +330,8 @@ void source_run(void *context)
         next = x->patience;
     if (waits && any_blocked(x))
         next = now + LOOK;
+    if (x->disk_waits)
+        next = tick_min(next, now + DISK_LOOK);
     if (is_idle(x))
         bucket_rest(&x->bucket);
     feed_watch(x, !waits && !is_idle(x));
@@ -340,7 +357,7 @@ void source_tell(struct source *x)
         return;
     station_say(x->station, LINES_SOURCE, LEVEL_WARNING,
                 "source %s: its rate is not held: %" PRIu64 " frames were more than 1 s late, and "
-                "not made (%" PRIu64 " in all); this machine is too slow, or a user it waits for",
+                "not made (%" PRIu64 " in all); this machine or its disk is too slow, or a user",
                 x->config->name, late - x->late_told, late);
     x->late_told = late;
 }
