@@ -172,7 +172,7 @@ def hints(o, r):
 
 
 def verdict(o, r):
-    """In a sentence: does the figure stand, and is the link used?"""
+    """One sentence: is the figure valid, and is the link used?"""
     if not r["faithful"]:
         first, *others = r["not_faithful"]
         more = f"; {len(others)} more: --details" if others else ""

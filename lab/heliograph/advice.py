@@ -46,7 +46,7 @@ def meant(word: object, words: Any) -> str:
 
 
 def yaml_problem(error: Any) -> str:
-    """Of a yaml.MarkedYAMLError, in words of a person who looks at the line."""
+    """Explains a yaml.MarkedYAMLError to a person who looks at the line."""
     problem = str(error.problem or error.context)
     return "a tab: YAML indents by spaces; use spaces" if "\\t" in problem or "tab" in problem.split() else problem
 

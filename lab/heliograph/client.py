@@ -60,7 +60,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Adu:
-    """What came for us."""
+    """A received bundle."""
     source: str
     destination: str
     payload: bytes
@@ -105,7 +105,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _unpack(data: bytes) -> dict[int, int | bytes]:
-    """{number: last value}; packed lists come as bytes."""
+    """{number: last value}; packed lists are bytes."""
     fields: dict[int, int | bytes] = {}
     at = 0
     while at < len(data):

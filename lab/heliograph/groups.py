@@ -16,8 +16,9 @@ FORCED = 5.0  # seconds until what was killed is gone
 
 
 def has_members(p: subprocess.Popen[bytes]) -> bool:
-    """Whether anybody of the process's group still runs. A leader that we have waited for is gone for good, and its number is given
-    away only when nobody of the group is left: another process may have it then."""
+    """Is a process of this group still running? A leader that we have waited for has ended; its number is reused only after all processes of the group
+    have ended: then another process may have it.
+    """
     if p.poll() is not None and os.path.exists(f"/proc/{p.pid}"):
         return False
     for number in filter(str.isdigit, os.listdir("/proc")):
@@ -30,7 +31,7 @@ def has_members(p: subprocess.Popen[bytes]) -> bool:
 
 
 def end_group(p: subprocess.Popen[bytes], number: int, within: float) -> bool:
-    """Ends the process and what it has started; by force what has not ended in time. False: somebody is left whom we may not kill."""
+    """Ends the process and its children; kills those that have not ended in time. False: a process is left that we may not kill."""
     for with_, seconds in ((number, within), (signal.SIGKILL, FORCED)):
         until = time.monotonic() + seconds
         if has_members(p):

@@ -33,7 +33,7 @@ def words(heliod: str) -> dict[str, dict[str, str]]:
 
 
 def grouped(link: Mapping[str, object], heliod: str) -> dict[str, object]:
-    """The keys of a link, each by a word of its own, as the configuration has them: those of a group in one map."""
+    """The keys of a link, each with its full name, as the configuration has them: those of a group in one map."""
     known, common = words(heliod).get(str(link.get("adapter")), {}), words(heliod)["links"]
     out: dict[str, object] = {}
     groups: dict[str, dict[str, object]] = {}

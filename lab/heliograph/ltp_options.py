@@ -35,7 +35,7 @@ def key_of(option: str) -> str:
 
 
 def switches() -> tuple[str, ...]:
-    """The recovery switches, as options of helio-sim; `rto: auto` stands for rto_auto."""
+    """The recovery options, as options of helio-sim; `rto: auto` means rto_auto."""
     return tuple(key.replace("_", "-") for key, line in keys().items() if line["needs"] == OWN and key != "rto_auto")
 
 

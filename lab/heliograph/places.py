@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML whose every key and value knows the file and line it was written on, and back again.
+"""YAML in which every key and value knows its file and line, and the way back to text.
 
-Scalars stay as they were written ("30ms", "yes", "1.0"): the reader of the text that is made of them decides what
-they mean. An error in such text names the file and line that the text came from.
+Scalars stay as they were written ("30ms", "yes", "1.0"): the reader of the text that is made of them decides what they mean. An error in such text
+names the original file and line.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Writer:
         self.origins.append(origin)
 
     def add(self, value: Any, indent: int = 0, first: str | None = None) -> None:
-        """first: what stands before the first line, as long as the indent."""
+        """first: the beginning of the first line, as long as the indent."""
         pad = " " * indent
         pairs = value.items() if isinstance(value, dict) else ((None, item) for item in value)
         for key, inner in pairs:
@@ -170,7 +170,7 @@ class Writer:
             f.write("\n".join(self.lines) + "\n")
 
     def translate(self, message: str, path: str) -> str:
-        """A program's message about the written file, told of the lines that it was made of."""
+        """A program's message about the written file, at the lines that it was made from."""
         def place(match: re.Match[str]) -> str:
             line = int(match[1]) - 1
             origin = self.origins[line] if line < len(self.origins) else None
@@ -220,8 +220,7 @@ def copy(value: Any) -> Items | Map | Word:
 
 
 def assign(tree: Any, path: str, value: str, origin: str | None = None) -> None:
-    """One key of the tree, named as in links.1-2.rate or traffic.0.window; the value is YAML. origin: where a mistake in it
-    is told to be (None: PATH=VALUE)."""
+    """One key of the tree, named as in links.1-2.rate or traffic.0.window; the value is YAML. origin: the place of an error in it (None: PATH=VALUE)."""
     origin = origin or f"{path}={value}"
     place = (origin, 0)
     new = put(yaml_value(value, place), place)

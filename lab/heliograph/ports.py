@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ports of 127.0.0.1 for programs that are about to start.
 
-A port that the kernel gave for "any", and that was let go again, may be given to somebody else before the program has it. So these
-are below the kernel's range, and each block of them is the process's that holds the block's name, an abstract UNIX socket, until
-it ends. A process that has had all ports of some blocks begins again with the first of them that nobody uses: a campaign of
-hundreds of labs would else take what all other labs need.
+The kernel may give a port that was bound as "any" and closed to another program before ours binds it. So these ports are below the kernel's range.
+Each block of them belongs to the process that holds the block's name, an abstract UNIX socket, until that process ends. A process that has used all
+ports of some blocks starts again with its first unused ones. Otherwise a campaign of hundreds of labs would take the ports that all other labs need.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def blocks() -> list[int]:
 
 
 def take_block(new: bool = True) -> list[int]:
-    """A new one; if there is none, or none is wanted, that of its own of which the last use is longest ago."""
+    """A new one; if there is none, or none is wanted, the least recently used one of this process."""
     for first in blocks() if new else ():
         name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
@@ -79,7 +78,7 @@ def is_free(port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody uses now, neither for datagrams nor for streams."""
+    """Ports that are unused now, both for datagrams and for streams."""
     global held
     with lock:
         if held.process != os.getpid():  # a fork's: what the blocks have is its parent's

@@ -34,7 +34,7 @@ class Missing(Failed):
 
 
 class Mistaken(Failed):
-    """It was asked for with a wrong word: exit code 2."""
+    """A wrong argument of its call: exit code 2."""
 
 
 PR_SET_PDEATHSIG = 1
@@ -98,7 +98,7 @@ class Lab:
 
     @staticmethod
     def udp_ports(count: Any) -> Any:
-        """Ports of 127.0.0.1 that nobody uses now, nor any other lab."""
+        """Ports of 127.0.0.1 that neither a program nor another lab uses now."""
         return ports.free_ports(count)
 
     def command(self, name: str, program: Any, *arguments: Any) -> Any:
@@ -107,7 +107,7 @@ class Lab:
         return [self.program(program), *arguments]
 
     def start(self, name: str, program: Any, *arguments: Any) -> Any:
-        """A program whose output goes to NAME.log."""
+        """A program whose output is written to NAME.log."""
         with open(self.path(name + ".log"), "a") as log:
             p = subprocess.Popen(self.command(name, program, *arguments), stdout=log, stderr=subprocess.STDOUT,
                                  stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent())

@@ -30,7 +30,7 @@ EPILOG = """examples:
 A run that is done is not done again. Ctrl-C keeps what is done.
 exit codes: 0 done, 1 a run failed, 2 wrong usage or campaign file"""
 
-FAILURES = (programs.ProgramError, Failed, OSError, subprocess.TimeoutExpired)  # of one run: the others go on
+FAILURES = (programs.ProgramError, Failed, OSError, subprocess.TimeoutExpired)  # of one run: the others continue
 
 
 class Children:
@@ -105,7 +105,7 @@ class Runner:
         return campaign_run.execute(run, self.out, self.traces, self.children.run)
 
     def each(self, runs: list[file.Run]) -> Iterator[tuple[Any, ...]]:
-        """Does the runs; yields (run, None or what went wrong) as each ends."""
+        """Executes the runs; yields (run, None or the error) as each ends."""
         if self.campaign.mode != "sim":
             # In this thread, so that an interruption ends the processes of the run.
             for run in runs:
@@ -122,7 +122,7 @@ class Runner:
                 raise
 
     def attempt(self, run: file.Run) -> Any:
-        """None or what went wrong."""
+        """None or the error."""
         try:
             self.one(run)
         except FAILURES as e:
@@ -238,7 +238,7 @@ def tell_unfaithful(campaign: file.Campaign, out: str) -> None:
 
 
 def need_all(a: argparse.Namespace, campaign: file.Campaign) -> None:
-    """What the end needs is asked for at the beginning, and what every run needs once: nothing is computed for nothing."""
+    """Checks at the beginning what the end needs, and once what every run needs, so that no run is computed in vain."""
     if not a.no_report:
         importlib.import_module("heliograph.campaign.report")  # ModuleNotFoundError: the launcher tells it
     if not a.report and campaign.mode == "sim" and campaign.kind == "ltp" and not campaign.lab:

@@ -36,7 +36,7 @@ METRICS: dict[str, tuple[str, str, Callable[[Any, Any], Any]]] = {
 
 COUNTED = ("goodput", "efficiency", "paper_ratio", "sessions_100s")  # in whole bundles
 
-SHARES = ("efficiency", "carried_share", "paper_ratio")  # of what the channel can carry, %
+SHARES = ("efficiency", "carried_share", "paper_ratio")  # of the channel's capacity, %
 ABOVE_SHORT = "blocks sent in part before the warm-up's end count in full"
 ABOVE = ("Above 100 %: goodput counts a block when it is complete. Blocks that were sent in part before the end of the warm-up count in full, and blocks under way at the end do "
          "not count, so the efficiency varies by some blocks around its mean; with independent erasures (iid) the loss also differs from its mean. Longer runs make both smaller. "
@@ -69,7 +69,7 @@ class Row:
     missing: int      # runs that are not done
     reasons: list[Any]     # why runs were not faithful
     count: int = 0    # unfaithful ones
-    repeated: str = ""  # what makes repetitions others, where there are several
+    repeated: str = ""  # parameters that make repetitions different, if there are several
     results: dict[str, Any] = dataclasses.field(default_factory=dict)  # repetition -> result
 
     def mean(self, name: str) -> float | None:
@@ -80,8 +80,7 @@ class Row:
         return self.metrics[name][1] if self.repetitions else None
 
     def grain(self) -> float | None:
-        """The share of the goodput that one bundle is: what is counted in whole bundles goes in such steps. None of labs, whose traffic is
-        their own affair, and where nothing arrived."""
+        """The share of the goodput of one bundle: metrics that count whole bundles change in such steps. None for labs, which define their own traffic, and without arrivals."""
         mean = self.mean("goodput") if "goodput" in self.metrics else None
         if not mean or not {"bundle", "duration", "delay"} <= set(self.values):
             return None
@@ -89,7 +88,7 @@ class Row:
         return 8 * units.size(self.values["bundle"]) / (mean * 1e6 * seconds)
 
     def coarse(self, name: str) -> bool:
-        """Is the interval of a metric that counts whole bundles less than a step? Then it tells of the steps, not of the link."""
+        """Is the interval of a metric that counts whole bundles less than a step? Then it reflects the steps, not the link."""
         half, mean, step = self.half(name), self.mean(name), self.grain()
         return name in COUNTED and half is not None and mean is not None and step is not None and 2 * half < step * mean
 

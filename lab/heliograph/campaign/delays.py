@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the delay of bundles went, hop by hop, of each setting of a campaign over a lab: means over its repetitions."""
+"""How the delay of bundles is spent, hop by hop, for each setting of a campaign over a lab: means over its repetitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def nodes_of(path: dict[str, Any]) -> tuple[str, ...]:
 
 
 def longest(result: dict[str, Any]) -> dict[str, Any] | None:
-    """The way that most nodes are of, and of these the one of most bundles: data, not acknowledgements that come back by it."""
+    """The route with most nodes, and of these the one with most bundles: data, not the acknowledgements that return on it."""
     paths: list[dict[str, Any]] = [path for path in result.get("delays") or () if path["hops"]]
     if not paths:
         return None
@@ -26,7 +26,7 @@ def longest(result: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def mean_path(results: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[list[float]], float, float] | None:
-    """(nodes, a list of each hop's parts, the time at the destination, the whole), ms; None where nothing is known, or the ways differ."""
+    """(nodes, a list of each hop's parts, the time at the destination, the sum), ms; None if nothing is known, or the routes differ."""
     paths: list[dict[str, Any]] = [path for path in map(longest, results) if path is not None]
     if not paths or len({nodes_of(path) for path in paths}) > 1:
         return None

@@ -97,8 +97,7 @@ def figures(campaign: Campaign, experiment: Experiment, table: list[data.Row], f
 
 
 def swings(experiment: Experiment, table: list[data.Row], name: str, metric: str) -> list[float]:
-    """By how much the metric moves, in percent of its mean, when this parameter alone goes through its values: for each
-    combination of the others."""
+    """The change of the metric, in percent of its mean, when only this parameter takes each of its values: for each combination of the others."""
     groups: Any = {}
     for row in table:
         if row.mean(metric) is not None:

@@ -230,7 +230,7 @@ class Reader:
     def __init__(self, path: Path | str) -> None:
         self.digests: dict[str, Any] = {}
         self.path, self.parameters = path, parameters()
-        self.wrong: list[Any] = []  # (line, text) of what is told with all the rest
+        self.wrong: list[Any] = []  # (line, text) of errors that are reported with all others
         try:
             text: Any = places.text_of(path)
             self.root = yaml.compose(text, Loader=_Loader)  # type: ignore[no-untyped-call]
@@ -258,7 +258,7 @@ class Reader:
 
     @contextlib.contextmanager
     def kept(self, once: bool = False) -> Iterator[None]:
-        """What is wrong within ends that, and is told later; with `once` only if nothing else in the file is wrong in the same way."""
+        """An error within these limits, which is reported later; with `once` only if the file has no other error of the same kind."""
         try:
             yield
         except Mistake as e:
@@ -348,7 +348,7 @@ class Reader:
         return list(dict.fromkeys(item.value for item in items))
 
     def keys_of_lab(self, node: Any, what: str) -> dict[str, list[str]]:
-        """Key of a lab file -> its values; which there are is the lab's affair."""
+        """Key of a lab file -> its values; the lab checks the keys."""
         if node is None:
             return {}
         if not isinstance(node, yaml.MappingNode):
@@ -388,7 +388,7 @@ ENGINES_ONLY = ("colour", "resend", "orange-wait", "orange-answer")  # the other
 
 
 def check_together(reader: Reader, node: Any, values: dict[str, int | str], mode: str) -> None:
-    """Keys that only some ways of running know."""
+    """Keys that only some modes know."""
     nodes = mode != "sim" or values.get("stack") == "yes"
     if "contacts" in values and not nodes:
         reader.fail(node, "contacts: a pair of engines has none; add stack: yes, or take mode relay or bridge")
@@ -418,7 +418,7 @@ def other_system(reader: Reader, node: Any, values: dict[str, int | str], campai
 
 
 def digest_of(reader: Reader, values: dict[str, int | str], base: str) -> str | None:
-    """Of what the trace files hold, of both ways; None without any."""
+    """Values from the trace files, of both directions; None without any."""
     there, back = (reader.digest(trace_file(values.get(name, "none"), base)) for name in ("trace", "return-trace"))
     return there if back is None else hashlib.sha256(f"{there} {back}".encode()).hexdigest()
 
@@ -429,7 +429,7 @@ def round_trip(values: dict[str, int | str]) -> float:
 
 
 def settle_timer(node: Any, values: dict[str, int | str], given: set[str], campaign: Campaign) -> None:
-    """A timer that nobody gave is the paper's, or on a longer path twice the round trip; one that ends before a report can be there is told."""
+    """A timer that is not set is the paper's, or on a longer path twice the round trip. One that expires before a report can arrive is reported."""
     path = round_trip(values)
     if "rto" not in given:
         values["rto"] = units.duration_text(max(units.duration(values["rto"]), 2 * path))
@@ -461,7 +461,7 @@ def check_values(reader: Reader, node: Any, values: dict[str, int | str], campai
 
 
 def _lab(reader: Reader, node: Any, campaign: Any, values: dict[str, str]) -> lab_file.Lab | None:
-    """Of one combination; None when it is wrong, which is told with all that is wrong in the others, each once."""
+    """The run of one combination; None if it is wrong, which is reported with the errors of the others, each once."""
     try:
         return lab_file.load(campaign.lab, list(values.items()))
     except places.PlacesError as e:

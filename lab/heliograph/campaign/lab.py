@@ -95,8 +95,9 @@ def drawn_anew(run: Run, lab: lab_file.Lab) -> list[bool]:
 
 
 def another(traces: Traces, name: str, number: int, drawn: bool = False) -> str | None:
-    """Realisation `number` of a trace by its name or path, the first of which is itself, but for a preset's where it is `drawn`, too; None when nobody knows how it was made, or it
-    cannot be read, which the emulator tells with its place."""
+    """Realisation `number` of a trace by its name or path. The first one is the trace itself, except for a preset's that is `drawn`. None if it is
+    unknown how the trace was made, or if it cannot be read, which the emulator reports with its place.
+    """
     mark = ""
     try:
         if name not in PRESETS:
@@ -125,7 +126,7 @@ class Fades:
         for keys in own:
             keys["erasures"] = places.copy(keys["erasures"])  # the file, which events change, keeps what it says
         ways = [keys["erasures"] for keys in own]
-        self.found += [None for e in ways if e.get("power", "none") != "none"]  # nobody makes another one of these
+        self.found += [None for e in ways if e.get("power", "none") != "none"]  # there are no other realisations of these
         holders = [(e["trace"], "file") if isinstance(e.get("trace"), dict) else (e, "trace") for e in ways]
         for holder, key in holders:
             name = holder.get(key, "none")
@@ -140,8 +141,9 @@ class Fades:
 
 
 def draw_fades(run: Run, lab: lab_file.Lab, traces: Traces) -> tuple[str, dict[str, int]]:
-    """(what makes this repetition another one than the first, the seeds of its traces by their names). One beyond it has other realisations of its traces, and of those that events
-    set."""
+    """(what distinguishes this repetition from the first, the seeds of its traces by their names). Repetitions after the first have other realisations
+    of their traces, and of those that events set.
+    """
     fades, labs = Fades(traces, run.repetition, run.drawn), [lab]
     fades.draw(lab)
     lab.redraw = fades.draw

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a campaign with real processes: a lab of two nodes and a traffic generator, with the channel emulator as a
-relay on the loopback interface or as a bridge between network namespaces.
-
-What the machine could not do in time makes the run unfaithful: the result says so, and why.
+"""A run of a campaign with real processes: a lab of two nodes and a traffic generator, with the channel emulator as a relay on the loopback interface or
+as a bridge between network namespaces. If the machine is too slow for the run, the result says that it is unfaithful, and why.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
 UNUSED = 0.01  # of the rate, for want of a processor
-SLACK = "200us"  # more lateness than that is not made good: it would stand in the queue of the line ever after
+SLACK = "200us"  # a longer delay of the process is not compensated: the excess would stay in the queue of the line
 
 
 def link_keys(v: Any) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def of_axis(campaign: Campaign, experiment: Experiment, name: str) -> str:
 
 
 def of_value(campaign: Campaign, experiment: Experiment, name: str, value: str) -> str:
-    """Of one line, or of one colour of bars."""
+    """The name of one line, or of the bars with one colour."""
     own = campaign.labels.get(f"{name} {value}")
     if own is not None:
         result: str = own
@@ -106,7 +106,7 @@ def of_figure(campaign: Campaign, experiment: Experiment) -> str:
 
 
 def read_labels(reader: Reader, node: Any, campaign: Any) -> Any:
-    """The `labels` of a campaign whose experiments are known; each stands for something that the figures show."""
+    """The `labels` of a campaign whose experiments are known; each names something that the figures show."""
     swept: Any = [name for e in campaign.experiments for name in e.sweep]
     values: Any = [f"{name} {value}" for e in campaign.experiments for name, all_values in e.sweep.items() for value in all_values]
     known = list(dict.fromkeys([*swept, *data.KINDS[campaign.kind], *values]))

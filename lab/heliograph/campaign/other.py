@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a campaign with another stack: the user's commands run it over the same emulated link as the nodes of mode relay, and
-the emulator's captures are what is measured.
+"""A run of a campaign with another stack. The user's commands run it over the same emulated link as the nodes of mode relay, and the emulator's captures
+are measured.
 
-Whatever becomes of the run, its processes end, and what they have started; but not daemons that have made a session of their own
-(setsid), which is what stop_command is for. What can go wrong is the user's stack: then the file, the line, the key and the last
-lines of its log are told.
+At the end of the run its processes and their children are ended in any case. Exceptions are daemons that have made a session of their own (setsid);
+stop_command is for these.
+
+What can go wrong: the user's stack. Then the error shows the file, the line, the key and the last lines of its log.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SNAP = 256  # bytes of a packet: a segment's head is in them
 ANALYSIS = 600.0  # seconds that the analyzer may take
 
 def settings_of(run: Run, folder: str, ports: Any) -> Any:
-    """What stands in place of {names}."""
+    """The values of {names}."""
     v = run.values
     seconds = seconds_of(v)
     found = {"rate": v["rate"], "rate_bps": f"{units.rate(v['rate']):.0f}", "sessions": v["sessions"], "seed": run.repetition, "folder": folder, **ports}
@@ -64,7 +65,7 @@ def counted_of(v: Any, seconds: Any) -> Any:
 
 
 def fill(text: Any, values: Any) -> Any:
-    """Names that there are none of stay: a file may have braces of its own."""
+    """Unknown names stay: a file may have braces of its own."""
     result: str = PLACE.sub(lambda m: str(values.get(m[1], m[0])), text)
     return result
 
@@ -97,7 +98,7 @@ class Session(lab_live.Session):
             self.start_return()
 
     def start_return(self) -> None:
-        """What the receiver sends comes from a port that nobody knows beforehand: a relay by itself tells the ways apart."""
+        """The receiver's source port is not known beforehand: a relay distinguishes the directions by itself."""
         at = self.derived.relays["1-2"]
         host = at["back"].rsplit(":", 1)[0]
         command = ["helio-emu", "relay", "--listen", f"{host}:{self.values['return_port']}", "--to", at["back"], "--scenario", self.path("return.yaml"),
@@ -155,7 +156,7 @@ class Session(lab_live.Session):
         self.start_nodes()
 
     def loop(self) -> None:
-        """Until the traffic has ended; one that does not end is stopped when its time is over."""
+        """Waits until the traffic has ended; traffic that does not end is stopped at its time limit."""
         traffic, duration = self.system.traffic, units.duration(self.run_.values["duration"])
         more = 0.0 if self.system.traffic_within is None else units.duration(self.system.traffic_within)
         end = time.monotonic() + duration + more

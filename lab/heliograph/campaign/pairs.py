@@ -45,7 +45,7 @@ def percents(metric: str, base: data.Row, row: data.Row) -> list[float]:
 
 
 def compared(experiment: Experiment, table: list[data.Row]) -> list[dict[str, Any]]:
-    """All differences of an experiment's settings that repetitions tell."""
+    """All differences between an experiment's settings that the repetitions show."""
     found = []
     for name, values in experiment.sweep.items():
         if name.rsplit(".", 1)[-1] in OTHER_FADES or len(values) < 2:

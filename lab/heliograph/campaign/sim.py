@@ -49,7 +49,7 @@ def options(run: Any, traces: Traces) -> list[str]:
 
 
 def with_table(command: list[str], folder: str, track: Callable[..., Any]) -> str:
-    """The segment log goes through a pipe to the analyzer: only the table of sessions is kept."""
+    """Pipes the segment log to the analyzer: only the table of sessions is kept."""
     reading, writing = os.pipe()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         try:

@@ -116,8 +116,9 @@ def check(values: Any, mode: str) -> Any:
 
 
 def settled(v: Any) -> Any:
-    """`auto` of warm-up and duration: until windows have grown, and then so long that random losses have their mean; of LTP until a
-    path is full and the first repairs are over."""
+    """`auto` of warm-up and duration: until windows have grown, then long enough that random losses have their mean. For LTP: until a path is full and
+    the first retransmissions are finished.
+    """
     rtt, loss = units.duration(v["rtt"]), v["loss"]
     if v["transport"] == "ltp":
         block = 8 * BLOCK / units.rate(v["line"])
@@ -198,7 +199,7 @@ def ltp_lab(run: Run, warmup: Any, duration: Any, **more: Any) -> Any:
 
 
 def ltp_capacity(v: Any) -> Any:
-    """Each frame carries one segment, less the heads of all."""
+    """Each frame carries one segment, minus all headers."""
     data = v["frame"] - FRAME_HEADS - ENCAPSULATION - LTP_HEAD
     return units.rate(v["line"]) * data / (v["frame"] + OVERHEAD) * (1 - v["loss"])
 

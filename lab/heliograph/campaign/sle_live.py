@@ -50,7 +50,7 @@ def available() -> Any:
 
 
 def has(congestion: Any) -> Any:
-    """The kernel loads what is asked for and not there yet."""
+    """The kernel loads a requested algorithm that is not loaded yet."""
     with socket.socket() as s:
         try:
             s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())  # type: ignore[attr-defined]
@@ -80,7 +80,7 @@ class Line:
     def __enter__(self) -> Line:
         try:
             self.set_up()
-        except BaseException:  # what stands of it is the machine's: namespaces, limits
+        except BaseException:  # these parts of it belong to the machine: namespaces, limits
             self.__exit__()
             raise
         return self
@@ -204,7 +204,7 @@ def transfer_reference(line: Any, v: Any) -> Any:
     if receiver.returncode != 0 or not shown:
         raise Failed(f"{name}: {line.said('receiver.log').strip()} {line.said('sender.log').strip()}")
     result = json.loads(shown[0])
-    if result["early"]:  # the sender goes on longer than the receiver
+    if result["early"]:  # the sender runs longer than the receiver
         raise Failed(f"{name}: the connection has ended after {result['lasted']:.1f}s of {duration:g}s {line.said('sender.log').strip()}".strip())
     capacity = units.rate(v["line"]) * REFERENCE / ON_AIR * (1 - v["loss"])
     return {"goodput_bps": result["goodput_bps"], "capacity_bps": capacity, "efficiency": result["goodput_bps"] / capacity,

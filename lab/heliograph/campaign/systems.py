@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .file import Reader
 
 OWN = "heliograph"
-FORMAT = 2         # of what they are told
+FORMAT = 2         # of the values that they get
 PLACE = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)\}")
 PORTS = 8          # further ones, {port_1} …
 READY = "20s"      # that a process may take
@@ -40,7 +40,7 @@ NAMES = frozenset([*(f"{t}{end}" for t in (*TIMES, "rtt") for end in ("", "_s", 
 @dataclasses.dataclass(frozen=True)
 class Process:
     """A command of a system."""
-    key: str           # where it stands in the file, for messages
+    key: str           # its place in the file, for messages
     name: str
     command: str
     ready: str | None = None  # a regular expression on its output; None: as soon as it runs
@@ -61,7 +61,7 @@ class System:
     traffic_within: str  # beyond the duration; None: it is stopped then
     files: tuple[Any, ...]         # (name in the run's folder, path of the template)
     engines: tuple[Any, ...]       # LTP engine numbers of sender and receiver
-    own_return: bool     # the way back has a relay of its own
+    own_return: bool     # the return direction has a relay of its own
     path: str            # of the campaign's file
 
     def described(self) -> Any:
@@ -99,7 +99,7 @@ def whole_times(seconds: Any) -> Any:
 
 
 def roundings(system: Any, v: Any) -> Iterator[Any]:
-    """What the system is told otherwise than it is, in words; of the names that it uses."""
+    """Values of the used names that differ from the real ones, as text."""
     seconds, used = seconds_of(v), system.names()
     whole = whole_times(seconds)
     timer = 2 * (whole["light_ms"] + whole["margin_ms"])

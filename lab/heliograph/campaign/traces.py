@@ -24,7 +24,7 @@ from .file import PRESETS, trace_file
 if TYPE_CHECKING:
     from .file import Run
 
-BACK = 501000  # seeds of the way back's realisations begin here
+BACK = 501000  # first seed of the return direction's realisations
 
 
 class Traces:
@@ -40,7 +40,7 @@ class Traces:
         return result
 
     def whole(self, path: str) -> bool:
-        """Is there such a file, and can it be read to its end? What a crash cut is made anew."""
+        """Does the file exist, and can it be read to its end? A file that a crash has cut is made again."""
         if path not in self.sound and os.path.exists(path):
             try:
                 self.info(path)
@@ -78,8 +78,7 @@ class Traces:
         return self.generate(f"{os.path.basename(path).split('.')[0]}{mark}", options, seed)
 
     def back(self, run: Run) -> Any:
-        """The same of the way back: (what --return-trace gets, the offset). Its fades are its own, also where both ways have the
-        same name."""
+        """The same for the return direction: (the value of --return-trace, the offset). Its fades are independent, also if both directions have the same name."""
         v = run.values
         trace, offset = v.get("return-trace", "none"), units.duration(v.get("return-offset", "0"))
         if trace == "none":
@@ -91,7 +90,7 @@ class Traces:
         return (other, offset) if other is not None else (path, offset + (run.repetition - 1) * units.duration(v["duration"]))
 
     def realisation(self, run: Run) -> Any:
-        """What makes this repetition another one than the first; fades of the way back alone do, too."""
+        """What distinguishes this repetition from the first; fades of the return direction alone suffice."""
         way, back = self.of(run)[2], run.values.get("return-trace", "none")
         if way["kind"] != "none" or back == "none":
             return way
@@ -111,7 +110,7 @@ class Traces:
         return None if name == "none" else self.info(name).get("seed")
 
     def of(self, run: Run) -> Any:
-        """(what --trace gets, the offset where it starts, what makes this repetition another one than the first)."""
+        """(the value of --trace, its offset, what distinguishes this repetition from the first)."""
         v = run.values
         trace, offset, n = v["trace"], units.duration(v["trace-offset"]), run.repetition
         if trace in PRESETS:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .tables import Analysis, Flow
 
-FLOWS_MAX = 6  # lines in one figure; flows come with most bytes first
+FLOWS_MAX = 6  # lines in one figure; the flows with most bytes are first
 BINS = 48
 POINTS_MAX = 2000  # of a line over time; further bins of the series are put together
 
@@ -83,7 +83,7 @@ def draw_bins(axes: Any, columns: dict[str, Any], values: Any, step: float, **lo
 
 
 def goodput(analysis: Analysis) -> Figure | None:
-    """Rates over time; below it what went wrong meanwhile."""
+    """Rates over time; below them losses and retransmissions of the same time."""
     paths = [(k, c) for k, c in analysis.series.items() if any(v > 0 for v in c["goodput_bps"])]
     busy = sorted(paths, key=lambda p: float(-sum(p[1]["goodput_bps"])))[:FLOWS_MAX]
     if not busy:
@@ -150,7 +150,7 @@ def edges_of(values: list[float]) -> tuple[list[float], bool]:
     if low > 0 and high > 30 * low:
         step = (math.log(high) - math.log(low)) / BINS
         return [low * math.exp(step * i) for i in range(BINS)] + [high], True
-    if high - low < 0.1 * high:  # no more than rounding: one does not want to see it enlarged
+    if high - low < 0.1 * high:  # a range of rounding errors: it is not enlarged
         low, high = 0.95 * low, 1.05 * high
     return [low + (high - low) * i / BINS for i in range(BINS)] + [high], False
 

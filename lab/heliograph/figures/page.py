@@ -103,7 +103,7 @@ def facts(summary: dict[str, Any]) -> list[str]:
 
 
 def timelines(analysis: Analysis, first: set[Any]) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Those that were asked for come first, then the slowest."""
+    """The requested sessions first, then the slowest."""
     if not (analysis.folder / "segments.csv").exists():
         return [], []
     took = {}
@@ -114,7 +114,7 @@ def timelines(analysis: Analysis, first: set[Any]) -> tuple[list[dict[str, Any]]
 
 
 def embed(value: Any) -> str:
-    """JSON that can stand in a script element."""
+    """JSON that can be put in a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

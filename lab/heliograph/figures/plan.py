@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 from . import plot
 from .plot import plt
 
-WAYS_MAX = 60  # bars in one figure; the further ones are left out, and told
+WAYS_MAX = 60  # bars in one figure; further ones are left out, and their number is shown
 UNITS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 PREFIXES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s"))
 

@@ -167,7 +167,7 @@ def set_floor(axes: Any) -> None:
 
 
 def remark(figure: Figure, text: str) -> None:
-    """In a corner of the axes, for a reader who has the figure alone."""
+    """In a corner of the axes, for a reader who has only the figure."""
     figure.axes[0].text(0.99, 0.02, text, transform=figure.axes[0].transAxes, ha="right", va="bottom", fontsize=8, color=GREY,
                         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8})
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The segments of single sessions, each with its way: when it was sent, when it came or how it was lost.
+"""The segments of single sessions: when each was sent, and when it arrived or how it was lost.
 
-The logs have a row where a segment leaves and one where it comes; which belong together is told by what the segment is
-(type, offset, length, serial numbers), by the drop log and by time. What can go wrong: one end's log is not there, then
-an arrival is not known; clocks that differ, then arrivals may lie before departures.
+The logs have a row where a segment leaves and one where it arrives. Rows are matched by the segment (type, offset, length, serial numbers), by the
+drop log and by time. What can go wrong: the log of one end is missing, then an arrival is not known; clocks that differ, then arrivals may be before
+departures.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Session:
 
 
 def least_delays(sessions: Any) -> Any:
-    """From each end, the least time that a segment took of which one was sent and one came."""
+    """From each end, the least delay of a segment of which one was sent and one arrived."""
     delays: Any = {}
     for s in sessions:
         for what, sent in s.sent.items():
@@ -88,7 +88,7 @@ def last_before(rows: list[dict[str, str]], free: list[bool], time: int) -> int 
 
 def match(sent: list[dict[str, str]], came: list[dict[str, str]], dropped: list[dict[str, str]],
           delay: int) -> Any:
-    """[(row sent or None, row that came or None, drop or None)]"""
+    """[(row sent or None, row of the arrival or None, drop or None)]"""
     free = [True] * len(sent)
     ends: list[Any] = [(None, None)] * len(sent)
     for drop in dropped:
@@ -138,7 +138,7 @@ def last_time(s: Session) -> int:
 
 
 def horizon(s: Session, unread: bool, end: int) -> float:
-    """What is sent shortly before it may come when the rows at hand are over: nothing says that it is lost."""
+    """A segment that was sent shortly before the end of the rows may arrive later: it is not known to be lost."""
     if unread:
         return last_time(s)
     closed = {side for _, side, word in s.events if word.startswith("closes")}
@@ -150,7 +150,7 @@ def describe(s: Session, delays: dict[bool, int], nodes: set[str], until: float)
     segments = []
     for what in s.sent.keys() | s.came.keys():
         back = what[0] in FROM_RECEIVER
-        # the end that this segment goes to has a log when it tells of anything
+        # the receiving end has a log if it has any row
         known = any((n == s.name[0]) == back for n in nodes)
         delay = delays.get(back, 0)
         for sent, came, drop in match(s.sent.get(what, []), s.came.get(what, []), s.dropped.get(what, []), delay):

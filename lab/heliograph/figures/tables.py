@@ -49,7 +49,7 @@ UNUSED = ("role", "client_service", "cancel_reason")
 
 
 def read_sessions(path: Path, flows: list[Flow]) -> None:
-    """A session of which nothing was seen has no colour: it goes where all others of its path are, as in the summary."""
+    """A session without data rows has no colour: it is assigned to the flow of all others of its path, as in the summary."""
     by_key = {f.key: f for f in flows}
     by_path = {f.key[:2]: f for f in reversed(flows)}
     with open(path, newline="", encoding="utf-8") as f:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One account of a channel whose emulator began anew in mid-run: counters go on, and what is no count is told as it can be."""
+"""One report of a channel whose emulator was restarted during the run: counters are added; other values are combined as far as possible."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def commands(lab: lab_file.Lab, derived: derive.Derived) -> Iterator[tuple[place
 
 
 def start_background(argv: list[str]) -> Any:
-    """The same command in a process of its own, until it says that it is up, or why not."""
+    """Runs the same command in a separate process, until it reports that it is up, or why not."""
     reading, writing = os.pipe()
     words = [word for word in argv if word != "--background"]
     with tempfile.TemporaryFile() as said:
@@ -333,7 +333,7 @@ def page(a: argparse.Namespace) -> Any:
     return lab_page.show(a.file, a.out, a.listen, a.host, a.token_file, a.no_token)
 
 
-SERVICES = {"helio-ping": "echo", "aap2-ping": "echo", "helio-perf": "perf", "helio-send": "file"}  # what a node's name stands for
+SERVICES = {"helio-ping": "echo", "aap2-ping": "echo", "helio-perf": "perf", "helio-send": "file"}  # the meaning of a node's name
 
 
 def at_names(known: Any, words: list[str]) -> Any:
@@ -351,7 +351,7 @@ SOCKETED = ("helio-perf", "helio-ping", "helio-send", "helio-recv", "aap2-send",
 
 
 def at_node(known: Any, node: Any, words: list[str]) -> Any:
-    """The command with what stands for the node's sockets, and with the option that helio programs need."""
+    """The command with the paths of the node's sockets, and with the option that helio programs need."""
     place, stack = known["sockets"][node], known.get("stacks", {}).get(node)
     for mark, text in (("{socket}", place), ("{control}", place + ".ctl"), ("{node}", node), *([("{folder}", stack["folder"])] if stack else [])):
         words = [word.replace(mark, text) for word in words]
@@ -472,7 +472,7 @@ def work(a: Any, argv: Any) -> int:
 
 
 def guarded(file: str, work: Callable[..., Any]) -> int:
-    """What it returns, or the exit code after its mistake was told."""
+    """Its return value, or the exit code after its error was reported."""
     try:
         result: int = work()
         return result
@@ -506,7 +506,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"helio-lab {VERSION}")
         return 0
     if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help"):
-        arguments().error(f"unrecognized arguments: {argv[0]}")  # before what is missing is told
+        arguments().error(f"unrecognized arguments: {argv[0]}")  # before missing modules are reported
     if meant := file_first(argv):
         arguments().error(meant)
     a = arguments().parse_args(argv)

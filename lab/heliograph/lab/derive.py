@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a lab file to what its programs read: addresses, sockets, routes, contact plan, configurations, command lines.
+"""From a lab file to the input of its programs: addresses, sockets, routes, contact plan, configurations, command lines. Values in the file replace
+derived values.
 
-What the file says wins over what is derived. Each line of a configuration knows the line of the lab file that it was
-made of, so that what a program says of it is told there.
+Each line of a configuration knows the line of the lab file that it was made from, so that a program's message is shown for that line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STREAMS = ("tcpcl", "stcp", "mtcp")
 TWO_WAY = ("stcp", "mtcp")  # a connection for each direction
 RELAY = 254            # the emulator in a link's network of mode netns
 PERF_SERVICE, FILE_SERVICE, ECHO = "2000", "2001", "128"
-MARGIN = 0.02          # seconds, of a link's timer unless told otherwise
+MARGIN = 0.02          # seconds, of a link's timer by default
 SIM_START = "2026-01-01T00:00:00Z"  # time zero of helio-sim
 
 
@@ -76,7 +76,7 @@ class Derived:
 
 @dataclasses.dataclass
 class StationAddresses:
-    modem: str   # where frames come
+    modem: str   # where frames arrive
     listen: str  # of the provider
     uplink: str  # where CLTUs go
     wan: str     # of the relay that is the wide area network
@@ -86,7 +86,7 @@ class Addresses:
     """Of mode local: an address of the loopback interface for each end of a link, and for its relay."""
     wan_relay = True  # streams pass one, too
     frames_by_tcp = True  # where there is no relay
-    named_streams = True  # an accepted connection comes from the peer's address
+    named_streams = True  # an accepted connection has the peer's address
 
     def __init__(self, lab: file.Lab, fixed: int | None = None) -> None:
         self.lab = lab
@@ -134,12 +134,12 @@ class Addresses:
         return False
 
     def station(self, link: Any) -> Any:
-        """What the station's provider is told: its port, its modem's, and where CLTUs go."""
+        """The settings of the station's provider: its port, its modem's, and the target of CLTUs."""
         at, craft = self.stations[link.name], self.of[link.name][link.station.craft]
         return dataclasses.replace(at, uplink=at.uplink if link.channel is not None else craft)
 
     def pieces(self, link: Any) -> list[tuple[str, Any, Any]]:
-        """The relays of the link's channel: name, the ways of the channel that are its forward and return, its addresses."""
+        """The relays of the link's channel: name, the channel's directions that are its forward and return, its addresses."""
         (a, b), relay = self.ends(link)
         if link.station is None:
             return [(link.name, ("forward", "return"), {"listen": relay, "to": b[0], "back": a[0]} if relay else None)]
@@ -149,8 +149,7 @@ class Addresses:
 
 
 class SpaceAddresses:
-    """Of mode netns: each link is a network of its own, with a bridge in the middle; or with the one emulator of all links, which both ends
-    reach at one address."""
+    """For mode netns: each link is a network of its own, with a bridge in the middle; or with the one emulator of all links, which both ends reach at one address."""
     frames_by_tcp = named_streams = True
 
     def __init__(self, lab: file.Lab) -> None:
@@ -184,7 +183,7 @@ class SpaceAddresses:
 
 
 def endpoints(lab: file.Lab) -> dict[str, dict[str, str]]:
-    """What a node's name stands for where an endpoint is wanted."""
+    """The endpoint that a node's name stands for."""
     return {what: {name: node.endpoint(service) for name, node in lab.nodes.items()}
             for what, service in (("echo", ECHO), ("perf", PERF_SERVICE), ("file", FILE_SERVICE))}
 
@@ -305,7 +304,7 @@ class Deriver:
         return tree
 
     def scenario(self, link: file.Link, name: str, ways: tuple[str, str], channel: Any = None) -> Map:
-        """Of a relay or a bridge: ways are those of the link's channel that are its own forward and return (None: nothing happens)."""
+        """For a relay or a bridge: the link's channel directions that are its own forward and return (None: no impairment)."""
         whole = link.channel if channel is None else channel
         tree = merge(whole)
         if link.station is not None:
@@ -342,7 +341,7 @@ class Deriver:
         if name == f"{link.name}.down" or (name.endswith(".wan") and "seed" in tree):
             return
         given = tree.get("seed", str(self.lab.seed))
-        if given.isdigit():  # else the piece down tells of it
+        if given.isdigit():  # else the piece down reports it
             tree[put("seed", link.place)] = put(str(file.seed_of(given, name)), link.place)
 
     def start_of(self, start: str | None) -> str | None:
@@ -350,7 +349,7 @@ class Deriver:
         try:
             after = units.duration(start)
         except (units.UnitError, TypeError):
-            return start  # first, a date, none, or a mistake that the emulator tells
+            return start  # first, a date, none, or an error that the emulator reports
         begin = datetime.datetime.fromisoformat(self.begin.replace("Z", "+00:00")) + datetime.timedelta(seconds=after)
         return begin.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".") + "Z"
 
@@ -419,7 +418,7 @@ class Deriver:
         return os.path.join(sockets, f"station-{list(lab.links).index(link) + 1}.sock")
 
     def status_path(self, link: file.Link) -> Any:
-        """The simulator tells by itself."""
+        """The simulator reports without a request."""
         return self.station_socket(self.lab, link.name, self.sockets) if self.addresses.wan_relay else None
 
     def station(self, link: Any) -> None:
@@ -522,7 +521,7 @@ def write(derived: Derived) -> None:
 
 
 def check(derived: Derived) -> None:
-    """Lets each program read its file; PlacesError with all that they find, told of the lab file."""
+    """Lets each program read its file; raises PlacesError with all errors, at the lines of the lab file."""
     said = []
     for path, (_, (program, *words)) in derived.configs.items():
         done = subprocess.run([programs.find(program), *words, path], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
@@ -582,7 +581,7 @@ def check_events(lab: file.Lab, addresses: Any, begin: str) -> None:
 
 
 def each_once(said: list[str]) -> Any:
-    """A mistake that several programs tell of the same place and key is one."""
+    """An error that several programs report for the same place and key is one error."""
     found: Any = {}
     for line in said:
         place, _, text = line.partition(" ")

@@ -47,7 +47,7 @@ class Node:
     keys: Map       # of heliod
     place: tuple[Any, ...] | None
     address: str    # of its machine, for a dry run
-    stack: stacks.Stack | None = None  # None: heliod; then `keys` has no more than its name
+    stack: stacks.Stack | None = None  # None: heliod; then `keys` has only its name
 
     def endpoint(self, service: str) -> str:
         own = self.keys.get("node", f"ipn:{self.number}.0")
@@ -69,7 +69,7 @@ class Link:
     channel: Map    # the scenario: forward, return and the rest; None: the ends talk to each other directly
     place: tuple[Any, ...]
     station: lab_station.Station | None = None  # a ground station between the two
-    lines: Any = dataclasses.field(default_factory=dict)  # way -> keys of the transmitter that it shares
+    lines: Any = dataclasses.field(default_factory=dict)  # direction -> keys of the transmitter that it shares
     handover: Items | None = None  # as it is written
     overs: list[Any] = dataclasses.field(default_factory=list)  # of handover.Over
 
@@ -115,7 +115,7 @@ class Event:
     do: str         # up, down or set
     set: Any        # a map
     place: tuple[Any, ...] | None
-    ends: Sequence[Any] = ()  # mode sim: what each end of the link is told, of `set`
+    ends: Sequence[Any] = ()  # mode sim: the keys of `set` for each end of the link
     then: object = None  # mode sim: the lab from then on
 
 
@@ -129,7 +129,7 @@ class Lab:
     links: dict[str, Any]
     traffic: list[Any]
     events: list[Any]
-    duration: float  # None: until the traffic is over
+    duration: float  # None: until the traffic has ended
     seed: int
     capture: list[Any]
     plan: str        # yes, no or a file
@@ -137,7 +137,7 @@ class Lab:
     shared: dict[str, Any]     # name -> Transmitter
     one_emulator: bool
     channels: dict[str, Any]   # name -> handover.Channel
-    redraw: Any = None  # called with each lab that an event makes of this one, to give it other traces than its tree names
+    redraw: Any = None  # called with each lab that an event makes of this one, to give it other traces than those in the file
 
     def holder(self, name: str) -> Link:
         """The link or the channel of that name."""
@@ -502,8 +502,9 @@ def interpret(tree: Any, path: str, base: str) -> Lab:
 
 
 def flattened(keys: Map, said: str = "") -> Map:
-    """What is set, each key of one way or one end by its whole name: forward: {rate: 1Mbit/s} is forward.rate: 1Mbit/s.
-    said: how a person began to write it, in place of a file. PlacesError."""
+    """The settings, each key of one direction or one end with its whole name: forward: {rate: 1Mbit/s} is forward.rate: 1Mbit/s. said: how a user began
+    to write it, instead of a file. PlacesError.
+    """
     out = Map()
     out.place = getattr(keys, "place", None)
 
@@ -514,7 +515,7 @@ def flattened(keys: Map, said: str = "") -> Map:
         if missing:
             inner = places.yaml_value(value, (where(value) if getattr(value, "place", None) else f"{said}{key}={value}", 0))
         if not inner or not isinstance(inner, Map):
-            out[key] = value  # `changed` tells of one that is missing
+            out[key] = value  # `changed` reports a missing one
         for name, one in inner.items() if isinstance(inner, Map) else ():
             add(put(f"{key}.{name}", name.place), one)
 

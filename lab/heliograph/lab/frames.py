@@ -16,7 +16,7 @@ TCP = ("connect", "listen")  # of frames: {port: …}
 
 
 def end_ports(link: Link) -> list[Word | None]:
-    """Of each end the port of its frames, with the place of the key; None: it has none, or heliod tells what is wrong with them."""
+    """For each end the port of its frames, with the place of the key; None: it has none, or heliod reports what is wrong with them."""
     out = []
     for i, end in enumerate(link.ends):
         frames = merge(station.own_keys(link, i), link.at.get(end)).get("frames", "off")

@@ -33,7 +33,7 @@ UNTOLD = {"rate": "unlimited", "overhead": "42B"}  # of an adapter, and of a cha
 
 @dataclasses.dataclass
 class Channel:
-    """As a link has it, but nothing goes over it unless a link is handed over to it."""
+    """Has the keys of a link's channel, but transmits nothing unless a link is handed over to it."""
     name: str
     channel: Map    # the scenario
     place: tuple[Any, ...]
@@ -68,7 +68,7 @@ class Stay:
 
 @dataclasses.dataclass
 class Step:
-    """An end of a link is told how the channel paces that it passes from then on: its rate, its overhead, or both."""
+    """The pacing that an end of a link gets for the channel that it uses from then on: its rate, its overhead, or both."""
     at: float
     link: str
     end: int
@@ -98,7 +98,7 @@ def read_channels(reader: Reader, way: tuple[str, ...], whole: tuple[str, str, s
 
 
 def link_keys(reader: Reader, name: str, common: Map, own: Any, way: tuple[str, ...], whole: tuple[str, str, str]) -> Map:
-    """The keys of a link: one that is handed over has none of a channel, whatever is said of all links, but for an overhead of its own."""
+    """The keys of a link. A link that is handed over has no keys of a channel, even if all links have them, except an overhead of its own."""
     keys = merge(common, own)
     if "handover" not in keys:
         return keys
@@ -170,8 +170,7 @@ def meet(lab: Lab, name: str) -> bool:
 
 
 def paced(link: Link, end: Any, over: Any, pace: Any) -> Any:
-    """What an end is told when this channel paces it; pace: what a channel and its way have of it. What the file says of the link or its
-    end is for good."""
+    """The keys of an end when this channel paces it; pace: values of the channel and its direction. Values of the link or its end in the file do not change."""
     own = {**link.keys, **link.at.get(link.ends[end], {})}
     return {key: str(own.get(key) or value or UNTOLD[key]) for key, value in pace(over, WAYS[end]).items()}
 
@@ -187,7 +186,7 @@ def turns(lab: Lab) -> list[Any]:
 
 
 def steps(versions: list[tuple[float, Lab]], pace: Callable[..., Any]) -> list[Any]:
-    """When an end of a link is paced in another way, in order of time. versions: (from when on, the lab as events have changed it)."""
+    """The changes of the pacing of a link's end, in order of time. versions: (from when on, the lab as events have changed it)."""
     out, since = [], [at for at, _ in versions]
     for name, link in versions[0][1].links.items():
         told = [paced(link, i, link.passes[0], pace) for i in range(2)] if link.overs else []

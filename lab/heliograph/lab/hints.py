@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab's own settings rule out: LTP's sessions, or a perf's window, that have less under way than rate × round trip.
+"""Settings of a lab that cannot use its link: LTP's sessions, or a perf's window, that permit less than rate × round trip in transit.
 
-Only what is certain is told. Traffic is looked at whose way through the network is the only one; links on it have one rate and one
-delay each way, known beforehand and for good; and the traffic goes on for several round trips.
+Only certain findings are reported. Traffic is considered if it has only one route through the network, whose links have one constant rate and one
+constant delay in each direction, and if it lasts for several round trips.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import derive, routes, shared
 if TYPE_CHECKING:
     from .file import Flow, Lab, Link
 
-SESSIONS, SEGMENT, OVERHEAD = 16, 1024, 42         # of an LTP link, unless told otherwise
+SESSIONS, SEGMENT, OVERHEAD = 16, 1024, 42         # of an LTP link, by default
 WINDOW, PAYLOAD, SECONDS = 20, 50000, 10.0         # of traffic, as derive and helio-perf have them
 HEADS = 64       # of a segment, at most; a bundle's are as long
 SURE = 0.95      # of what would be needed: other heads and roundings are no matter
@@ -55,13 +55,13 @@ class Way:
         return 8 * (segment + overhead) / max(1, segment - HEADS)
 
     def needs(self, rate: float, block: float) -> float:
-        """Bytes that are under way at this rate: each block is done when its last byte was answered."""
+        """Bytes in transit at this rate: a block is finished when its last byte was acknowledged."""
         return rate * self.trip / 8 + block
 
 
 @dataclasses.dataclass
 class Course:
-    """Traffic with its way through the network."""
+    """Traffic with its route through the network."""
     flow: Any
     ways: list[Any]
     window: int | None  # None: it sends at a rate
@@ -155,7 +155,7 @@ def course(lab: Lab, flow: Flow) -> Course:
 
 
 def courses(lab: Lab) -> tuple[list[Course], bool]:
-    """(of traffic that all is known of, is that all traffic with bundles of its own?)"""
+    """(traffic with known values only, is that all traffic with bundles of its own?)"""
     out, whole = [], True
     for flow in lab.traffic:
         if flow.kind == "ping":
@@ -163,7 +163,7 @@ def courses(lab: Lab) -> tuple[list[Course], bool]:
         try:
             out.append(course(lab, flow))
         except (ValueError, KeyError, TypeError, OSError, AttributeError):
-            whole = False  # mistakes are told elsewhere
+            whole = False  # errors are reported elsewhere
     return out, whole
 
 
@@ -172,7 +172,7 @@ def courses(lab: Lab) -> tuple[list[Course], bool]:
 
 def hints(lab: Lab) -> list[Hint]:
     if any("links" in node.keys for node in lab.nodes.values()):
-        return []  # further ways that are not known here
+        return []  # further routes that are not known here
     found, whole = courses(lab)
     if any(flow.kind == "run" for flow in lab.traffic):
         return []  # what it sends is not known
@@ -215,7 +215,7 @@ def of_sessions(lab: Lab, way: Way, over: list[Course]) -> Hint | None:
 
 
 def of_window(one: Course, used: Any) -> Hint | None:
-    """Bundles without an acknowledgement: fewer than the slowest link on the way could carry, with all else that goes over it."""
+    """Bundles without an acknowledgement: fewer than the slowest link of the route could transmit, with all other traffic on it."""
     if one.window is None or math.isinf(one.rate):
         return None
     way = next(way for way in one.ways if way.rate == one.rate)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lab with real processes: nodes, emulators and traffic, until the traffic or the time is over, or somebody ends it.
+"""A lab with real processes: nodes, emulators and traffic, until the traffic or the time ends, or a user ends it.
 
-One process runs the lab and answers the others' questions (status, link, down) on a socket. Whatever becomes of it, its
-children end with it.
+One process runs the lab and answers requests of other processes (status, link, down) on a socket. Its children end with it in any case.
 """
 
 from __future__ import annotations
@@ -72,8 +71,8 @@ class Session(Processes):
         self.ended: dict[str, Any] = {}       # name -> exit code
         self.asked: bool = False
         self.stopped: bool = False
-        self.renewed: dict[str, Any] = {}     # link -> how often its emulator began anew
-        self.paced: dict[tuple[str, int], Any] = {}       # (link that is handed over, end) -> the rate and overhead that it was told
+        self.renewed: dict[str, Any] = {}     # link -> number of restarts of its emulator
+        self.paced: dict[tuple[str, int], Any] = {}       # (link that is handed over, end) -> the rate and overhead that it got
         self.begin = 0.0      # the lab's time zero
         self.happened = view.Events()
         self.addresses: Any = None
@@ -107,7 +106,7 @@ class Session(Processes):
         return ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"]]
 
     def channel_socket(self, name: str) -> str:
-        """Of the emulator of a channel that has one of its own: its counters can be asked for there."""
+        """The counters of a channel that has its own emulator."""
         return os.path.join(self.state.folder, f"emulator{list(self.derived.channels).index(name) + 1}.ctl")
 
     def start_channel(self, link: Any) -> None:
@@ -228,7 +227,7 @@ class Session(Processes):
         return time.time() - self.begin
 
     def loop(self) -> bool | None:
-        """Until it is over; True: by itself."""
+        """Until the end; True: without a request."""
         waiting = sorted(self.derived.clients, key=lambda command: float(command.start))
         events = list(self.lab.events)
         turns = handover.turns(self.lab)
@@ -321,7 +320,7 @@ class Session(Processes):
             self.ctl(node, "link", link, state)
 
     def set_link(self, name: Any, keys: dict[places.Word, places.Word]) -> None:
-        """Keys of the adapter at its ends; keys of the channel, whose emulator begins anew: what was on it is lost."""
+        """Changes keys of the adapter at its ends, or keys of the channel, whose emulator is restarted: frames in it are lost."""
         if self.derived.emulator and name not in self.derived.alone:
             self.change_link(name, keys)
             return
@@ -335,7 +334,7 @@ class Session(Processes):
             self.lab = then
 
     def change_network(self, name: str, then: Any) -> None:
-        """Nothing is lost: octets under way keep their time."""
+        """Nothing is lost: octets in transit keep their times."""
         self.ask_emulator(self.network_socket(name), json.dumps(station.relay_change(then.links[name])), f"link {name} set")
 
     def tell_ends(self, name: str, keys: Any, then: file.Lab) -> None:
@@ -346,7 +345,7 @@ class Session(Processes):
                 self.ctl(node, "link", "set", link, *(f"{key}={value if isinstance(value, str) else json.dumps(places.plain(value))}" for key, value in own.items()))
 
     def change_link(self, name: str, keys: Any) -> None:
-        """The same with the one emulator of all links, which goes on: nothing is lost. Also of a channel that links are handed over to."""
+        """The same with the one emulator of all links, which continues: nothing is lost. Also for a channel that links are handed over to."""
         said = f"link {name} set"
         then = self.lab_with(name, keys)
         before, after = self.lab.holder(name), then.holder(name)
@@ -461,7 +460,7 @@ class Session(Processes):
     # ---- the end ----
 
     def end(self) -> dict[str, Any]:
-        """Clients give their results, then nodes and emulators end; what is to be told of the run."""
+        """Clients report their results, then nodes and emulators end; returns the report of the run."""
         seconds = self.now()
         for command in self.derived.clients:
             self.end_client(command)
@@ -501,7 +500,7 @@ class Session(Processes):
         try:
             self.ctl(name, "flush")
         except (Failed, subprocess.TimeoutExpired):
-            pass  # one without logs says so; what its links have to tell is wanted all the same
+            pass  # the result says that one has no logs; the figures of its links are reported all the same
         try:
             p = self.running.get(self.node_log(name))
             totals = view.totals(self.ctl(name, "top")["node"])
@@ -558,7 +557,7 @@ class Session(Processes):
 
 
 def play(session: Session, tell: Callable[..., Any] = lambda: None) -> dict[str, Any]:
-    """Begins, runs and ends it; what came of it. tell: called when the lab is up."""
+    """Starts, runs and ends it; returns its result. tell: called when the lab is up."""
     def on_signal(*_: object) -> None:
         session.stopped = True
 

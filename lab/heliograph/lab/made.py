@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labs that a program makes up: the demo's and a campaign's. One link, and traffic over it."""
+"""Labs that a program generates: those of the demo and of campaigns. One link, and traffic over it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ URGENT = {"node": {"priority": "realtime"}} if os.geteuid() == 0 else {}  # node
 
 
 class Private:
-    """The state of a lab that nobody else asks for."""
+    """The state of a lab that no other process asks for."""
 
     def __init__(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="helio-")
@@ -44,8 +44,9 @@ def erasures(trace: str, offset: Any = None) -> dict[str, Any]:
 
 def one_link(channel: dict[str, Any], forward: dict[str, Any], keys: dict[str, Any], out: Any, back: dict[str, dict[str, str]],
              traffic: Any, **more: dict[str, str] | int | str) -> dict[str, Any]:
-    """Nodes 1 and 2. Data goes red through the channel; the generator's acknowledgements return as green sessions.
-    channel, forward: of both ways, of the way there; keys: of both adapters; out, back: of one."""
+    """Nodes 1 and 2. Data goes red through the channel; the generator's acknowledgements return as green sessions. channel, forward: keys of both
+    directions, of the forward direction; keys: of both adapters; out, back: of one.
+    """
     ends = {"1": {"colour": "red", **out}, "2": {"rate": "unlimited", "sessions": GREEN_SESSIONS, "colour": "green", **back}}
     return {"line": 2, "links": {"1-2": {**channel, "forward": forward, **keys, "ends": ends}},
             "traffic": [{"perf": "1-2", **traffic}], "capture": ["segments"], **more}
@@ -59,7 +60,7 @@ def lab_of(tree: dict[str, Any], name: str) -> file.Lab:
 
 
 def play(session: live.Session, tell: Any = lambda: None) -> Any:
-    """The run; what came of it (live.play). Failed when its traffic did."""
+    """Runs it and returns its result (live.play). Failed if its traffic failed."""
     session.records = False
     try:
         shown = live.play(session, tell)

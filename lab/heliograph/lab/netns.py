@@ -125,7 +125,7 @@ class Session(live.Session):
         return link.channel is not None and not self.addresses.bridged(link)
 
     def join_relay(self, link: Any, at: Any) -> None:
-        """The emulator has one address for both ends, each of which is behind an interface of its own; no other way joins them."""
+        """The emulator has one address for both ends, each behind an interface of its own; there is no other route between them."""
         network = self.addresses.network(link)
         if at == 0:
             ip("-n", self.space(None), "address", "add", f"{network}.{derive.RELAY}/32", "dev", self.inner(link, at))

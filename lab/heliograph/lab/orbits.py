@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a satellite stands above a station: SGP4 for the orbit, the earth as an ellipsoid that turns.
+"""The direction and distance of a satellite from a station: SGP4 for the orbit, the earth as a rotating ellipsoid.
 
-Good to some hundred metres beside what the elements themselves are good for: polar motion and refraction are left out.
+The error is some hundred metres, in addition to that of the elements: polar motion and refraction are left out.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class Server(http.server.ThreadingHTTPServer):
             self.places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that went away is no error of ours."""
+        """A browser that closes the connection is no error of ours."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 

@@ -116,7 +116,7 @@ def delay(distance: Any) -> Any:
 
 
 def table(found: Any) -> Any:
-    """The delay over time; each pass has its points, and between passes nobody asks."""
+    """The delay over time; each pass has its points, and between passes it is not used."""
     points, last = [], -1.0
     for one in found:
         for t, _, distance in one.points:
@@ -150,7 +150,7 @@ def plan(a: argparse.Namespace, numbers: Any, found: Any) -> Any:
     return {"start": f"{a.start:%Y-%m-%dT%H:%M:%SZ}", "contacts": contacts, "ranges": ranges}
 
 
-SHARE = 0.1      # of what a pass can carry downwards: what the lab's traffic may pile up before it
+SHARE = 0.1      # of a pass' downlink capacity: the most that the lab's traffic may queue before it
 BYTES = 100e6    # of the lab's traffic at most: a demonstration, not a load
 PAYLOAD = 250e3
 
@@ -167,9 +167,10 @@ def windows(found: Any) -> Any:
 
 
 def sending(a: argparse.Namespace, seen: Any) -> Any:
-    """(start, end, bit/s, duration of the run) of the lab's traffic: it begins with the first contact and ends when the last
-    one begins (with a single one: in its first half), slow enough that each can carry down what was sent before it. The run
-    ends a little after the last contact: nothing arrives later."""
+    """(start, end, bit/s, duration of the run) of the lab's traffic. It begins with the first contact and ends when the last one begins (with a single
+    one: in its first half). Its rate is so low that each contact can transmit what was sent before it. The run ends a little after the last contact:
+    nothing arrives later.
+    """
     down = units.rate(a.rate)
     able = [(begin, end) for begin, end in seen if down * (end - begin) * SHARE >= 8 * PAYLOAD]
     if not able:

@@ -51,7 +51,7 @@ def stay_plan(link: Link, stay: handover.Stay, way: str, ends: list[str], plan: 
 
 
 def cut(table: Any, stay: Any) -> Any:
-    """Of a table over time what holds during the stay, with points at its ends; what is not understood is told elsewhere."""
+    """The part of a table over time that is valid during the stay, with points at its ends; errors are reported elsewhere."""
     try:
         points = [(units.duration(point["at"]), units.duration(point["owlt"])) for point in table]
     except (units.UnitError, TypeError):
@@ -79,7 +79,7 @@ def text_of(seconds: float) -> str:
 def spans(contacts: places.Items | places.Word | None, stay: Any, place: Any,
           horizon: Any) -> Iterator[tuple[places.Word, places.Word, tuple[str, int]]]:
     """(start, end, place) of the contacts within the stay, as they are written where it does not cut them."""
-    found: list[Any] = [span for span in contacts if isinstance(span, dict)] if isinstance(contacts, list) else []  # others are told elsewhere
+    found: list[Any] = [span for span in contacts if isinstance(span, dict)] if isinstance(contacts, list) else []  # others are reported elsewhere
     for span in found or [put({"from": text_of(stay.begin), "to": horizon if stay.end is None else text_of(stay.end)}, place)]:
         begin, end = span.get("from", "0"), span.get("to", horizon)
         try:
@@ -88,14 +88,14 @@ def spans(contacts: places.Items | places.Word | None, stay: Any, place: Any,
             if stay.end is not None and units.duration(end) > stay.end:
                 end = text_of(stay.end)
             if units.duration(begin) >= units.duration(end) and (stay.begin or stay.end is not None):
-                continue  # none of it lies there
+                continue  # none of it is in that time
         except (units.UnitError, TypeError):
-            pass  # which is told elsewhere
+            pass  # which is reported elsewhere
         yield begin, end, span.place
 
 
 def longer(delay: Any, more: Any) -> Any:
-    """A delay, or a table of delays, with so many seconds more; what is not understood is told elsewhere."""
+    """A delay, or a table of delays, plus so many seconds; errors are reported elsewhere."""
     try:
         if isinstance(delay, str):
             return put(units.duration_text(units.duration(delay) + more), delay.place if isinstance(delay, places.Word) else None)
@@ -114,7 +114,7 @@ def contact_plan(lab: Lab, begin: str, horizon: str = FOREVER) -> Map:
 
 
 def longest_delay(link: Link) -> str | None:
-    """One-way light time for LTP's timer; None when it is not understood (which is told elsewhere)."""
+    """One-way light time for LTP's timer; None if it is wrong (which is reported elsewhere)."""
     if link.channel is None and link.station is None:
         return LOCAL
     found = []

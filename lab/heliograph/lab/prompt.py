@@ -50,7 +50,7 @@ def logs_of(known: Any) -> Any:
 
 
 class Words:
-    """What can stand at a place of a line."""
+    """The possible words at a place of a line."""
     def __init__(self, known: Any) -> None:
         self.known, self.nodes = known, list(known["sockets"])
         self.links, self.channels = [], []
@@ -158,7 +158,7 @@ class Prompt:
         except KeyboardInterrupt:
             print()
             return 130
-        except SystemExit as e:  # a wrong option was told
+        except SystemExit as e:  # a wrong option was reported
             return e.code if isinstance(e.code, int) else 2
         except ValueError as e:
             print(f"helio-lab: {e}", file=sys.stderr)

@@ -94,7 +94,7 @@ def doubts(lab: Lab, channels: dict[str, dict[str, Any]], nodes: dict[str, Any],
 
 
 def never_ran(one: dict[str, Any]) -> bool:
-    """The lab was over before this traffic began."""
+    """The lab ended before this traffic began."""
     return one.get("code") is None
 
 
@@ -148,7 +148,7 @@ def channel_line(name: str, shown: dict[str, dict[str, dict[str, int] | float]])
 
 
 def tell_hops(bundles: dict[str, Any], names: dict[str, str]) -> None:
-    """How long bundles took from node to node, and all told. names: of nodes by their endpoint."""
+    """The delays of bundles from node to node, and their sums. names: of nodes by their endpoint."""
     for hop in bundles["hops"]:
         print(f"{'hop ' + names.get(hop['from'], hop['from']) + ' to ' + names.get(hop['to'], hop['to']):<27} {hop['bundles']:>6} {'bundle,' if hop['bundles'] == 1 else 'bundles,'} mean {ms(hop['time_ms']['mean'])}, p99 {ms(hop['time_ms']['p99'])}")
     if bundles["source_to_application_ms"]:

@@ -25,7 +25,7 @@ def distances(lab: Lab, target: str | None) -> dict[str | None, int]:
 
 
 def routes_of(lab: Lab, node: str) -> list[dict[str, str]]:
-    """To each node: over the shortest way, then over those by neighbours that are no farther from it."""
+    """To each node: over the shortest route, then over those by neighbours that are no farther from it."""
     out = []
     links = [link for link in lab.links.values() if node in link.ends]
     for target in lab.nodes.values():

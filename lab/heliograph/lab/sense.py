@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab file says that can be read and makes no sense: traffic that could not send anything or get anywhere, and what would
-begin when the lab is over."""
+"""Valid settings of a lab file without effect: traffic that cannot send or cannot reach its destination, and actions that would begin after the end of the lab."""
 
 from __future__ import annotations
 
@@ -78,7 +77,7 @@ def parts(nodes: dict[str, Node], links: dict[str, Link]) -> dict[str, str]:
 
 
 def check_course(reader: Reader, flow: Flow, nodes: dict[str, Node], part: dict[str, str]) -> None:
-    """Nodes that have links besides, of heliod's own words, may reach others in ways that are not known here."""
+    """Nodes with additional links, in heliod's own words, may reach others by routes that are not known here."""
     if flow.target is None or part[flow.source] == part[flow.target]:
         return
     if any("links" in node.keys for name, node in nodes.items() if part[name] in (part[flow.source], part[flow.target])):
@@ -100,7 +99,7 @@ def check(reader: Reader, lab: Lab) -> None:
         try:
             late = lab.duration is not None and flow.start >= lab.duration
         except ValueError:
-            continue  # that has been told
+            continue  # that has been reported
         if late:
             reader.wrong(flow.keys["start"] if "start" in flow.keys else flow,
                          f"{flow.what}.start: the lab is over after {units.duration_text(lab.duration)} (duration:); this traffic would never run")

@@ -28,13 +28,13 @@ LINE = ("rate", "queue", "codel", "mark")                   # that its direction
 CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a direction, while the emulator runs
 WHOLE = ("overhead", "seed", "exempt", "tolerance")  # of a channel
 WAYS = ("forward", "return")
-QUEUE = "64MB"   # of a line, unless told otherwise
+QUEUE = "64MB"   # of a line, by default
 WAIT_MAX = 1.0  # of a queue, for the timers
 
 
 @dataclasses.dataclass
 class Transmitter:
-    of: list[Any]        # of (link, way)
+    of: list[Any]        # of (link, direction)
     keys: Map       # all but `of`
     place: Word     # its name
 
@@ -50,7 +50,7 @@ def members(tree: Map) -> set[str]:
 
 
 def read(reader: Reader, links: dict[str, Link], channels: Any) -> tuple[dict[str, Transmitter], bool]:
-    """(transmitters by name, is there one emulator); each link is told of its own."""
+    """(transmitters by name, is there one emulator); each link gets its own."""
     tree, out = reader.tree, {}
     wanted = reader.parsed(tree, "emulator", "", station.one_of("one", "each"))
     for name, value in reader.map(tree.get("shared", Map()), "shared").items():
@@ -59,7 +59,7 @@ def read(reader: Reader, links: dict[str, Link], channels: Any) -> tuple[dict[st
         if not value.get("of"):
             reader.wrong(name, f"{what}.of: is missing; write which directions share it, such as of: [{next(iter(links), 'A-B')}.forward]")
             continue
-        if value.get("rate") != "unlimited":  # which the emulator refuses; else those who send would tell of it
+        if value.get("rate") != "unlimited":  # the emulator rejects it; else the senders would report it
             reader.parsed(value, "rate", f"{what}.", units.rate)
         of = [one for word in reader.items(value["of"], f"{what}.of") if (one := direction(reader, word, links, channels, f"{what}.of"))]
         out[str(name)] = Transmitter(of, Map((key, word) for key, word in value.items() if key != "of"), name)
@@ -98,20 +98,19 @@ def direction(reader: Reader, word: Word, links: dict[str, Link], channels: dict
 
 
 def rate(link: Link, way: str) -> Any:
-    """Of the line of one way, its own or a shared one (of the first that it passes, if it is handed over); None: there is none."""
+    """The line of one direction, its own or a shared one (if it is handed over: of its first channel); None: there is none."""
     link = link.passes[0]
     line: Any = link.lines.get(way) or (link.channel[way] if link.channel is not None else {})
     return line.get("rate")
 
 
 def pace(passed: Link, way: str) -> dict[str, Word | None]:
-    """How who sends this way into a link or a channel is paced; None: as the adapter is without a word."""
+    """The pacing of senders in this direction of a link or a channel; None: the adapter's default."""
     return {"rate": rate(passed, way), "overhead": passed.passes[0].channel.get("overhead")}
 
 
 def wait(lab: Lab, link: Link) -> float:
-    """Seconds that a datagram of the link, or its answer, may lie in queues that others fill as well: of each way the longest
-    of the channels that it passes."""
+    """The longest time in seconds that a datagram of the link, or its answer, may be in queues that others fill as well: in each direction that of the longest of its channels."""
     return sum(max(line_wait(lab, passed, way) for passed in link.passes) for way in WAYS)
 
 
@@ -134,7 +133,7 @@ def queue_time(keys: Any) -> Any:
     try:
         return 8 * units.size(queue) / units.rate(keys["rate"])
     except (units.UnitError, KeyError, ZeroDivisionError):
-        return WAIT_MAX  # none, or told elsewhere
+        return WAIT_MAX  # none, or reported elsewhere
 
 
 # ---- what is derived ----
@@ -197,8 +196,9 @@ def whole_changed(before: Link, after: Link) -> list[Any]:
 
 
 def changes(before: Any, after: Any, pieces: Any, said: Any) -> Any:
-    """What the running emulator is told of a link: piece -> way -> keys; PlacesError when it cannot change so.
-    said: where a person wrote it. Nothing of one that is handed over: its channels have names of their own."""
+    """The commands for the running emulator of a link: piece -> direction -> keys; PlacesError if it cannot be changed so. said: where a user wrote it.
+    Not for a link that is handed over: its channels have names of their own.
+    """
     found: dict[str, Any] = {}
     if before.overs:
         return found
@@ -221,11 +221,11 @@ def changes(before: Any, after: Any, pieces: Any, said: Any) -> Any:
     return {name: ways for name, ways in told.items() if ways}
 
 
-# ---- what came of it ----
+# ---- results ----
 
 
 def results(report: Any, channels: dict[str, str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """(of each channel, of each transmitter) what the emulator told, by the lab's names."""
+    """(of each channel, of each transmitter) the emulator's report, by the lab's names."""
     report = report or {}
     back = {called: name for name, called in names(channels).items()}
     shared = report.get("shared") or {}

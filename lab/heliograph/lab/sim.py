@@ -15,7 +15,7 @@ from ..places import Items, Map, put
 from ..processes import Failed
 from . import derive as lab_derive, file, handover, objections, result, routes, shared as lab_shared, stacks
 
-FIRST_PORT = 10000  # nobody opens these
+FIRST_PORT = 10000  # these are never opened
 CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a channel, in mid-run
 
 
@@ -51,7 +51,7 @@ def starting(command: lab_derive.Command) -> str:
 
 def event_words(lab: file.Lab, event: file.Event) -> Iterator[str]:
     if event.whom in lab.channels:
-        return  # what the ends are told of it is among pace_words
+        return  # the values for the ends are in pace_words
     link = lab.links[event.whom]
     for i, (end, other) in enumerate((link.ends, link.ends[::-1])):
         begin = f"{units.duration_text(event.at) if event.at else '0s'} {lab.nodes[end].endpoint('0')} {routes.link_name(lab, link, other)}"
@@ -106,8 +106,9 @@ def way_change(event: file.Event, what: str, before: Map, after: Map) -> Any:
 
 
 def end_changes(lab: file.Lab, link: file.Link, then: file.Lab, event: file.Event, addresses: Any) -> list[Map]:
-    """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate. For a link
-    that is handed over, the hand-over sets how its ends are paced, because it knows the link's path."""
+    """The keys of the adapter for each end, as in the other modes: the settings, and values that follow from its rate. For a link that is handed over,
+    the hand-over sets how its ends are paced, because it knows the link's path.
+    """
     derivers = [lab_derive.Deriver(one, "", "/nowhere", addresses, lab_derive.SIM_START) for one in (lab, then)]
     out, pacing = [], ("rate", "pacing.overhead", *(("owlt",) if any(key.startswith("station.") for key in event.set) else ()))
     for i in range(2):
@@ -162,7 +163,7 @@ def change_by_events(lab: file.Lab, addresses: Addresses) -> None:
 
 
 def check_streams(lab: file.Lab) -> None:
-    """The channel of a stream has all that goes between its nodes."""
+    """The channel of a stream transmits all traffic between its nodes."""
     for link in lab.links.values():
         if link.adapter not in lab_derive.STREAMS or link.channel is None:
             continue
@@ -226,7 +227,7 @@ def command_line(lab: file.Lab, derived: lab_derive.Derived) -> list[str]:
 
 
 def derive(lab: file.Lab, out: str, sockets: str = "/nowhere") -> lab_derive.Derived:
-    """sockets: their folder, which must be there for those who look at a node's file."""
+    """sockets: their folder, which must exist for programs that read a node's file."""
     stacks.refuse(lab, "sim")
     addresses = Addresses(lab, FIRST_PORT)
     check_streams(lab)
@@ -244,7 +245,7 @@ def numbered(lab: file.Lab, derived: lab_derive.Derived) -> tuple[str, ...]:
 
 
 def rename_logs(lab: file.Lab, derived: lab_derive.Derived) -> None:
-    """As the modes that have relays call them; what is not wanted goes."""
+    """The names that modes with relays use; unwanted entries are removed."""
     paths = {link: f"channel{i}.drops.csv" for i, link in enumerate(numbered(lab, derived), 1)}
     if derived.emulator:
         paths.update((name, f"link-{called}.drops.csv") for name, called in lab_shared.names(derived.channels).items() if name in of_emulator(lab, derived))
@@ -261,7 +262,7 @@ def rename_logs(lab: file.Lab, derived: lab_derive.Derived) -> None:
 
 
 def by_flow(derived: lab_derive.Derived, shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """helio-sim tells of clients and pings in the order of its options."""
+    """helio-sim reports clients and pings in the order of its options."""
     clients, pings = iter(shown["clients"]), iter(shown["pings"])
     traffic = {command.name: dict(next(pings if command.flow.kind == "ping" else clients)) for command in derived.clients}
     for one in traffic.values():
@@ -271,7 +272,7 @@ def by_flow(derived: lab_derive.Derived, shown: dict[str, Any]) -> dict[str, dic
 
 
 def results(lab: Any, derived: lab_derive.Derived, shown: dict[str, Any]) -> dict[str, Any]:
-    """What helio-sim tells, as the other modes tell it."""
+    """The report of helio-sim in the form of the other modes."""
     names = list(lab.nodes)
     channels = dict(zip(numbered(lab, derived), shown["channels"]))
     of_links, shared = lab_shared.results(shown, derived.channels)
@@ -291,7 +292,7 @@ def translate(derived: lab_derive.Derived, message: str) -> str:
 def run(lab: file.Lab, out: str, quiet: bool = True) -> dict[str, Any]:
     """Runs it; the result of result.finish."""
     derived = derive(lab, out)
-    command = command_line(lab, derived)  # what cannot be is told before there is a folder
+    command = command_line(lab, derived)  # impossible settings are reported before there is a folder
     objections.check(derived)
     result.begin(lab, out, "sim")
     lab_derive.write(derived)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of other stacks: from the lab to the files in their folders and the commands that run them.
+"""Nodes of other implementations: from the lab to the files in their folders and the commands that run them.
 
-What each kind reads is in stacks.py. The contact plan of ION and HDTN is the lab's, written by helio-plan. What can go wrong: a program
-of theirs is not installed, which is told before anything starts.
+The files of each kind are in stacks.py. The contact plan of ION and HDTN is the lab's, written by helio-plan. What can go wrong: one of their
+programs is not installed, which is reported before anything starts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def rate_of(text: Any) -> Any:
     try:
         return None if text in (None, "unlimited") else int(units.rate(text))
     except units.UnitError:
-        return None  # told elsewhere
+        return None  # reported elsewhere
 
 
 def number_of(text: Any, default: Any) -> Any:
@@ -120,7 +120,7 @@ def plan_of(deriver: Any) -> Any:
 
 
 def write(derived: LabDeriveDerived) -> None:
-    """The nodes' folders. ProgramError, when helio-plan finds no way to write the contacts."""
+    """The nodes' folders. ProgramError if helio-plan cannot write the contacts."""
     for one in derived.stacks.values():
         os.makedirs(one.node.folder, exist_ok=True)
         for path, text in one.files.items():

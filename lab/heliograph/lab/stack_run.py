@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node of another stack while the lab runs: its process, what it says, commands at it, and its end.
+"""A node of another implementation while the lab runs: its process, its output, commands at it, and its end.
 
-The normal case: it is started when all our nodes run, says its `ready`, and gets its stop command and signal at the end. It may end by
-itself; the lab goes on, status shows the exit code, and one that is not 0 is a failure of the lab.
+The normal case: it is started when all our nodes run, prints its `ready`, and gets its stop command and signal at the end. It may end by itself. Then
+the lab continues and status shows the exit code; an exit code other than 0 is a failure of the lab.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Runner:
         return {"kind": self.node.kind, "state": self.state(), "code": self.code(), "pid": self.process.pid if self.process else None, "last": max(said)[1] if said else ""}
 
     def account(self) -> Any:
-        """What is told of it in the result, before it is ended."""
+        """Its part of the result, before it is ended."""
         return {key: value for key, value in self.status().items() if key != "pid"}
 
     # ---- the end ----

@@ -206,7 +206,7 @@ def refuse(lab: Lab, mode: str) -> None:
 
 
 def wrong_port(lab: Lab, link: Link, relay: Any) -> Any:
-    """(value, text) of a link whose relay would not know its second node; None. A relay tells directions apart by that node's address."""
+    """(value, text) of a link whose relay does not know its second node; None. A relay distinguishes directions by that node's address."""
     stack = stack_of(lab, link.ends[1])
     if not relay or stack is None or stack.kind not in stacks.ODD_PORTS:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a running lab is found again: a folder for its sockets, named after its file, and who runs it.
+"""The folder of a running lab: its sockets, and the process that runs it. It is named after the lab file.
 
-The folder is short, since a UNIX socket's path is limited to 107 bytes, and the user's own.
+The path is short, because a UNIX socket's path is limited to 107 bytes, and the folder belongs to the user.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def await_end(known: Any, seconds: int = 120) -> None:
 
 
 def is_ending(state: State, known: Any, seconds: int = 60) -> Any:
-    """Nobody answered: is that since the lab is over? It has so long to be."""
+    """No answer: has the lab ended? It has this long to end."""
     give_up = time.monotonic() + seconds
     while state.load() is not None and runs(known):
         if time.monotonic() > give_up:
@@ -82,7 +82,7 @@ def spaces_left(name: str) -> Iterator[Any]:
 
 
 def of_killed(state: State) -> Any:
-    """What is known of a lab whose process is gone, though nobody ended it; None: there is no such."""
+    """The state of a lab whose process has disappeared without an ordered end; None: there is no such lab."""
     try:
         with open(state.file, encoding="utf-8") as f:
             known = json.load(f)

@@ -49,7 +49,7 @@ class Station:
 
     @property
     def down(self) -> Any:
-        """The way of the link's channel that frames go."""
+        """The direction of the link's channel that frames use."""
         return ("forward", "return")[self.craft]
 
     @property
@@ -94,7 +94,7 @@ def read(reader: Any, value: Any, link_keys: Map, ends: tuple[str, str], what: s
 
 
 def read_frames(reader: Reader, link_keys: Map, what: str) -> Any:
-    """The kind of the frames that come down; other keys of the group stay."""
+    """The kind of the frames of the downlink; other keys of the group stay."""
     given = link_keys.pop("frames", None)
     if not isinstance(given, Map):
         return reader.parsed(Map([("frames", given)] if given is not None else []), "frames", what, one_of(*KINDS), "aos")
@@ -119,7 +119,7 @@ def read_wan(reader: Reader, value: Map, what: str, ways: tuple[str, ...]) -> An
 
 
 def delays(way: Any) -> Any:
-    """Of one way, in seconds: the constant, or those of a table. Mistakes in it are told by who reads it."""
+    """For one direction, in seconds: the constant, or the values of a table. Its reader reports errors."""
     delay = way.get("delay", "0")
     try:
         return [units.duration(point["delay"] if isinstance(point, dict) else point) for point in (delay if isinstance(delay, list) else [delay])] or [0.0]
@@ -128,7 +128,7 @@ def delays(way: Any) -> Any:
 
 
 def most_frames(link: Any) -> Any:
-    """How many frames come down in a second, at the highest rate of the file; 0: it has none, or one that others will refuse."""
+    """Frames of the downlink in a second, at the highest rate of the file; 0: it has none, or one that others will reject."""
     rate = (link.channel or {}).get(link.station.down, {}).get("rate", "unlimited")
     try:
         rates = [units.rate(point["rate"] if isinstance(point, dict) else point) for point in (rate if isinstance(rate, list) else [rate]) if point != "unlimited"]
@@ -138,7 +138,7 @@ def most_frames(link: Any) -> Any:
 
 
 def added_delay(station: Any, way: Any) -> Any:
-    """What the wide area network adds to the longest delay of that way of the link, and frames' wait for a full buffer."""
+    """The delay that the wide area network adds to the longest delay of that direction of the link, including frames' wait for a full buffer."""
     wan = 0.0 if station.wan is None else max(delays(station.wan["forward" if way == station.down else "return"]))
     try:
         return wan + (units.duration(station.latency) if way == station.down else 0.0)
@@ -155,7 +155,7 @@ def identifier(station: Any) -> Any:
 
 
 def frame_octets(link: Link) -> Any:
-    """The longest frame that comes down, when it is not the usual one."""
+    """The longest frame of the downlink, if it is not the default."""
     try:
         length = units.size(link.keys["frames"]["length"])
         return str(length) if length else None
@@ -213,7 +213,7 @@ def own_keys(link: Link, i: int) -> Map:
 
 
 def refuse_wan(link: Any) -> Any:
-    """Why the wide area network is none that a relay of streams makes; None: it is."""
+    """Why a relay of streams cannot model this wide area network; None: it can."""
     for way in ("forward", "return"):
         keys = link.station.wan[way]
         for key in keys:
@@ -236,7 +236,7 @@ def relay_words(link: Any, at: Any) -> Any:
 
 
 def relay_change(link: Any) -> Any:
-    """What the running relay is told when the network's keys are others."""
+    """The commands for the running relay when the network's keys change."""
     wan = link.station.wan
     return {way: {"rate": str(wan[own].get("rate", "unlimited")), "delay": str(wan[own].get("delay", "0"))} for own, way in (("return", "forward"), ("forward", "return"))}
 
@@ -246,7 +246,7 @@ def relay_command(words: list[str]) -> Any:
 
 
 def relay_account(told: Any) -> Any:
-    """What the relay told, by the network's ways: who calls is the mission centre, to whom forward is. None: it told nothing."""
+    """The relay's report, by the network's directions: the mission centre connects, and forward is the direction to it. None: no report."""
     return told and {**told, "forward": told["return"], "return": told["forward"]}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a live page shows of a lab beside its nodes' and emulators' own figures: the map, the events, and where to ask.
+"""The data of a live page about a lab, besides its nodes' and emulators' own figures: the map, the events, and where to ask.
 
-The map has the places of `helio-lab FILE graph`. Its text comes from the lab file; the page escapes it.
+The map has the places of `helio-lab FILE graph`. Its text is from the lab file; the page escapes it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def way_words(link: Link, way: str) -> str:
 
 
 def network_words(link: Link) -> Any:
-    """What the lab file says of the network of its station, each way; None: it has none."""
+    """The network of its station in the lab file, in each direction; None: it has none."""
     if link.station is None or link.station.wan is None:
         return None
     return {way: graph.way_text(link.station.wan[way]) or "no limits" for way in WAYS}
@@ -123,7 +123,7 @@ def passed(session: Session) -> Any:
 
 
 def overview(session: Any) -> Any:
-    """The answer of a running lab: all but what nodes and emulators are asked for themselves."""
+    """The answer of a running lab: everything except figures that nodes and emulators report themselves."""
     return {"mode": session.mode, "seconds": session.now(), "unix_s": time.time(), "begin": session.begin, "out": session.out, "map": drawn(session.lab),
             "controls": {name: session.control_socket(name) for name in session.derived.nodes},
             "others": {name: one.status() for name, one in session.others.items()},

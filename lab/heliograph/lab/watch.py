@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from .state import State
 
 EVERY = 1.0         # seconds between two looks
-IDLE = 30.0         # without a viewer for so long it looks no more
+IDLE = 30.0         # after so long without a viewer it stops
 PATIENCE = 3.0      # seconds that a node, or an emulator, has to answer
 PLAN_EVERY = 5      # looks between two at the contact plans
 CONTACTS_MAX, SEEN_MAX = 60, 200
-LONG = 366 * 86400  # seconds: a contact that ends later is no contact to come
+LONG = 366 * 86400  # seconds: a contact that ends later is no future contact
 FRESH = ("input_seg_recv_red_bytes", "input_seg_recv_green_bytes")  # LTP data that arrived for the first time
 ROW = ("state", "tx_bps", "rx_bps", "rate_bps", "rto_ns", "rtt_ns", "heard_ns", "resent_bps", "sessions", "bundles", "bytes", "oldest_ms", "sent", "failed", "received")
 TOTALS = ("bundles", "bytes", "delivered", "forwarded", "expired", "applications", "uptime_s")
-NETWORK = ("rate_bps", "delay_us", "stalled", "out_bytes", "queued_bytes", "lost_bytes")  # of a relay's account, each way
+NETWORK = ("rate_bps", "delay_us", "stalled", "out_bytes", "queued_bytes", "lost_bytes")  # of a relay's report, in each direction
 FAILURES = (NodeError, OSError, ValueError, asyncio.TimeoutError)
 
 
@@ -121,7 +121,7 @@ def milliseconds(text: Any, now: Any) -> Any:
 
 
 def contacts_of(plans: Any, names: Any, now: Any) -> Any:
-    """Contacts now and to come of all nodes, each once; names: of nodes by their number. One that never ends is none to wait for."""
+    """Present and future contacts of all nodes, each once; names: of nodes by their number. One without an end is not waited for."""
     found = {}
     for one in (one for plan in plans for one in plan or ()):
         start, end = milliseconds(one["start"], now), milliseconds(one["end"], now)
@@ -137,7 +137,7 @@ def row_of(row: Any) -> Any:
 
 
 def channel_of(name: str, way: Any, answer: Any, before: Any, elapsed: Any) -> Any:
-    """A direction's channel: the emulator's counters, and what changed since the look before. way: the emulator's own name of it."""
+    """A direction's channel: the emulator's counters, and their change since the last query. way: the emulator's name of it."""
     if not answer:
         return {"name": name, "error": "no answer"}
     one = answer[way]
@@ -150,7 +150,7 @@ def channel_of(name: str, way: Any, answer: Any, before: Any, elapsed: Any) -> A
 
 
 def network_of(words: Any, told: Any, before: Any, elapsed: Any) -> Any:
-    """Both ways of a station's network: what the lab file says, what its relay says, and the rate since the look before. None: it has none."""
+    """Both directions of a station's network: the lab file's values, its relay's report, and the rate since the last query. None: it has none."""
     if words is None:
         return None
     told, then = station.relay_account(told) or {}, station.relay_account(before) or {}
@@ -227,7 +227,7 @@ class Look:
                 if (row := self.row(way["from"], link["at"][way["from"]]))}
 
 
-# ---- a lab that is over ----
+# ---- a lab that has ended ----
 
 
 def finished(out: str) -> Any:
@@ -282,7 +282,7 @@ def last_way(link: Any, way: Any, rows: Any, channels: Any) -> Any:
 
 
 class Watch:
-    """The latest state as JSON text. A thread of its own looks each second while somebody asks."""
+    """The latest state as JSON text. A separate thread queries each second while there are viewers."""
 
     def __init__(self, state: State) -> None:
         self.lab = state
@@ -294,7 +294,7 @@ class Watch:
         self.before = self.out = None
         self.plans: dict[str, Any] = {}
         self.looks = 0
-        self.words: dict[tuple[str, str], Any] = {}  # of links, as they were told last
+        self.words: dict[tuple[str, str], Any] = {}  # of links, as last reported
         self.seen: Any = collections.deque(maxlen=SEEN_MAX)
         self.thread = threading.Thread(target=self._run, daemon=True)
 
@@ -317,7 +317,7 @@ class Watch:
             return self.text
 
     def sessions(self, link: Link) -> Any:
-        """Open sessions at both ends; None: there is no such link, or the lab is over."""
+        """Open sessions at both ends; None: there is no such link, or the lab has ended."""
         look: Any = self.before
         found = next((one for one in look.overview["map"]["links"] if one["name"] == link), None) if look else None
         if found is None:
@@ -385,7 +385,7 @@ class Watch:
                 self.words[link, here] = word
 
     def _without(self, why: Any) -> Any:
-        """The lab does not answer: it is over, or it is busy. What was known last stays."""
+        """The lab does not answer: it has ended, or it is busy. The last known state stays."""
         over = self.lab.load() is None  # asked once: the lab may end meanwhile, and the next look has its last state
         if self.out is not None and over:
             try:

@@ -16,7 +16,7 @@ ADAPTERS = ("ltp-udp", "udp", "stcp", "tcpcl")
 LAYERS = {"ltp-udp": "ltp_over_udp", "udp": "udp", "stcp": "stcp", "tcpcl": "tcpcl_v4"}
 ECHO = 128
 BUNDLE_MAX = 10_000_000
-PIPELINE = 50_000_000      # bytes under way
+PIPELINE = 50_000_000      # bytes in transit
 MARGIN_MS = 200            # beside the light time, as in HDTN's examples
 CONTACTS = "contacts.json"
 

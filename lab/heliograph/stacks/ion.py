@@ -2,7 +2,7 @@
 """ION 4.1 as a node of a lab: the files of its admin programs, and a script that runs it.
 
 ION has fixed keys for its shared memory and semaphores in /dev/shm. So each node has IPC and mount namespaces and a /dev/shm of its own, which
-commands at the node enter; nobody needs killm. Without root they are in a user namespace.
+commands at the node enter; killm is not needed. Without root they are in a user namespace.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ DAY = 86400
 
 
 def values(node: Node) -> dict[str, str]:
-    """What stands for {names}."""
+    """The values of {names}."""
     out = {"name": node.name, "number": str(node.number), "node": node.eid, "folder": node.folder, "socket": node.socket}
     out.update({f"port_{i}": str(port) for i, port in enumerate(node.ports, 1)})
     for one in node.neighbours:
@@ -44,12 +44,12 @@ def values(node: Node) -> dict[str, str]:
 
 
 def fill(text: str, known: dict[str, str]) -> str:
-    """Names that there are none of stay: a file may have braces of its own."""
+    """Unknown names stay: a file may have braces of its own."""
     return PLACE.sub(lambda found: known.get(found[1], found[0]), text)
 
 
 def unknown(text: str, known: dict[str, str]) -> str | None:
-    """The first name that there is none of."""
+    """The first unknown name."""
     return next((name for name in PLACE.findall(text) if name not in known), None)
 
 
@@ -97,7 +97,7 @@ def toml(text: str) -> str:
 
 
 def ud3tn(node: Node) -> Plan:
-    """The daemon, and a contact for each neighbour, which reaches what lies behind it."""
+    """The daemon, and a contact for each neighbour, with the nodes behind it."""
     listens = node.neighbours[0].local if node.neighbours else "127.0.0.1:4224"
     host, _, port = listens.rpartition(":")
     eid = node.eid if node.eid.startswith("ipn:") else node.eid.rstrip("/") + "/"
