@@ -2,7 +2,7 @@
 /*
  * helio-bundle verify|decrypt|explain: the security verifier and acceptor for a bundle in a file.
  * Each key is tried for each operation. What can go wrong: no key fits, altered bytes, a bundle
- * without the operation that was asked for (exit 1).
+ * without the requested operation (exit 1).
  */
 #include <jansson.h>
 #include <stdio.h>

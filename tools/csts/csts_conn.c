@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can go wrong with a connection is told by `gone` (cla/framed/isp1_conn.h). */
+/* `gone` reports what went wrong with a connection (cla/framed/isp1_conn.h). */
 #include "tools/csts/csts_conn.h"
 
 #include <stdlib.h>

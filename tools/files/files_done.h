@@ -15,8 +15,8 @@ struct files_done {
     int fd;            /* appended to; -1: not open */
 };
 
-/* Reads the file `name` in folder `dir`, which is made when it is not there, and written anew when
- * it has grown. 0 or HELIO_E*; files_done_fini in any case. */
+/* Reads the file `name` in folder `dir`. Creates it if it does not exist, and writes it anew if it
+ * has grown. 0 or HELIO_E*; call files_done_fini in any case. */
 int files_done_open(struct files_done *d, int dir, const char *name, uint64_t seed);
 void files_done_fini(struct files_done *d);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a transfer is called: docs/helio-send.md, "On the wire". Nobody chooses an id: it is a hash,
- * so that one cannot stand for another file. */
+/* The id of a transfer: docs/helio-send.md, "On the wire". An id is a hash and cannot be chosen, so
+ * a file cannot have the id of another. */
 #ifndef TOOLS_FILES_ID_H
 #define TOOLS_FILES_ID_H
 
@@ -16,7 +16,7 @@ bool files_id_make(const struct files_head *h, uint8_t out[FILES_ID]);
 /* A name for what one source has sent of a transfer. False: no memory. */
 bool files_id_of_source(const uint8_t id[FILES_ID], const char *source, uint8_t out[FILES_ID]);
 
-/* ---- SHA-256 of what comes in parts ---- */
+/* ---- SHA-256 of data in parts ---- */
 
 /* A new one; NULL: memory is out, or there is no SHA-256 here. */
 struct files_digest *files_digest_new(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of a file that is not whole: who it is, and which of its bytes are there. */
+/* The journal of an incomplete file: its head, and which of its bytes are stored. */
 #ifndef TOOLS_FILES_JOURNAL_H
 #define TOOLS_FILES_JOURNAL_H
 
@@ -18,9 +18,9 @@ int files_journal_add(int state, const struct files_item *it, uint64_t lo, uint6
 /* From now on the file may be found under its name. */
 int files_journal_placing(int state, const struct files_item *it, bool sync);
 
-/* Reads a journal into an item whose ranges are empty; what follows the first record that is not
- * sound is cut off. *placing: files_journal_placing came last. 0, HELIO_EFORMAT, or what the system
- * says. */
+/* Reads a journal into an item without ranges. Everything after the first invalid record is cut
+ * off. *placing: the last record is that of files_journal_placing. 0, HELIO_EFORMAT, or a system
+ * error. */
 int files_journal_load(int state, const char *name, struct files_item *it, bool *placing);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: a piece is written, the last one makes the file whole, and a receipt says so.
- * What can go wrong: what is not ours, damaged, repeated, or refused is counted, and its sender
- * told once, or when he asks; a disk that is full stops everything, with the bundle at the node.
+ * The normal case: a piece is written, the last one completes the file, and a receipt confirms it.
+ * What can go wrong: foreign, damaged, repeated or refused payloads are counted; the sender of a
+ * refused one is informed once, or when it asks; a full disk stops everything, and the bundles stay
+ * at the node.
  */
 #include "tools/files/files_receiver.h"
 
@@ -47,7 +48,7 @@ static void say_done(struct files_receiver *r, const struct files_head *h,
     write_receipt(r, h, &done, out);
 }
 
-/* The first time that this source's is refused; from then on it was told. */
+/* Is this the first refusal of this transfer to this source? From then on it counts as informed. */
 static bool note_refused(struct files_receiver *r, const struct files_head *h, const char *source)
 {
     const uint64_t id = hash_bytes(r->shelf.items.seed, h->id, FILES_ID);
@@ -81,7 +82,7 @@ static enum files_reason judge_head(const struct files_receiver *r, const struct
     return h->size > r->shelf.limits.file_max ? FILES_REASON_SIZE : FILES_REASON_NONE;
 }
 
-/* By their ids they are: that two files have one id takes 2^64 attempts of who makes both. */
+/* Equal ids mean equal files: to make two files with one id takes 2^64 attempts. */
 static bool is_same(const struct files_item *it, const struct files_head *h)
 {
     return it->size == h->size && memcmp(it->sha, h->sha, FILES_SHA) == 0 &&

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The receiving end: payloads in, files and receipts out. It knows no sockets, and time is an
- * argument; what it has taken lies in its shelf. Of a payload's head nothing is believed before its
- * id is that of its SHA-256, size and name (files_id.h): so an id stands for one file.
+ * argument. Its state is in its shelf. A payload's head is trusted only if its id is that of its
+ * SHA-256, size and name (files_id.h): so an id belongs to one file.
  */
 #ifndef TOOLS_FILES_RECEIVER_H
 #define TOOLS_FILES_RECEIVER_H
 
 #include "tools/files/files_shelf.h"
 
-#define FILES_REFUSED_MAX 64 /* refused files of which their senders have been told */
+#define FILES_REFUSED_MAX 64 /* refused files whose senders have been informed */
 
 struct files_counts {
     uint64_t pieces, bytes;          /* that brought something */
     uint64_t repeated;               /* that did not */
-    uint64_t foreign, damaged;       /* payloads that are none of ours, or not what was sent */
+    uint64_t foreign, damaged;       /* foreign payloads, or damaged ones */
     uint64_t refused[FILES_REASONS]; /* pieces, by reason */
     uint64_t files, wrong;           /* files that are whole; whose SHA-256 was wrong */
     uint64_t asks, receipts;

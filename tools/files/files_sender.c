@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: a file is read once for its SHA-256, cut into pieces, and given to the node piece
- * by piece; the receiver's receipt ends it. What can go wrong: the file cannot be read, or changes
- * meanwhile; the node refuses a piece (it is given again); pieces or receipts are lost: then the
- * receiver is asked what it has. What is missing goes again when the second of two questions in a
- * row finds no more than the first one: before that it may still be under way.
+ * The normal case: a file is read once for its SHA-256, cut into pieces, and given to the node
+ * piece by piece; the receiver's receipt ends it. What can go wrong: the file cannot be read, or
+ * changes meanwhile; the node refuses a piece (it is repeated); pieces or receipts are lost: then
+ * the sender asks the receiver what it has. Missing pieces are repeated when the second of two
+ * answers in a row shows no more than the first one: before that they may still be in transit.
  */
 #include "tools/files/files_sender.h"
 
@@ -182,7 +182,7 @@ static int make_sums(const struct files_sender *s, struct files_job *j)
     return rc == 0 && !files_id_make(&h, j->id) ? HELIO_ENOMEM : rc;
 }
 
-/* Its turn has come. False: it has failed. */
+/* Starts the next job. False: it has failed. */
 static bool begin_job(struct files_sender *s, struct files_job *j, tick now)
 {
     struct stat st;
@@ -220,7 +220,7 @@ static void push_given(struct files_sender *s, const struct files_given *g)
     g->job->given++;
 }
 
-/* Payload bytes of a job: room for header and name, then `len` bytes. */
+/* Payload bytes of a job: space for header and name, then `len` bytes. */
 static uint8_t *new_payload(const struct files_job *j, size_t len, uint8_t **body)
 {
     size_t head = FILES_HEAD + strlen(j->name);
@@ -330,7 +330,7 @@ bool files_sender_next(struct files_sender *s, tick now, struct slice *out)
 
 /* ---- answers ---- */
 
-/* A piece goes again. */
+/* Repeats a piece. */
 static void requeue_piece(struct files_sender *s, struct files_job *j, const struct files_given *g)
 {
     if (g->question) {
@@ -400,7 +400,8 @@ static struct files_job *find_job(struct files_sender *s, const uint8_t id[FILES
     return NULL;
 }
 
-/* What is missing there goes; what was cut off at the end of a long list is asked for later. */
+/* Repeats the pieces that the receiver misses. If its list was cut off at the end, the rest is
+ * requested later. */
 static void send_gaps(struct files_sender *s, struct files_job *j, const struct files_receipt *r)
 {
     for (size_t i = 0; i < r->gaps_len; i++)
@@ -415,7 +416,7 @@ static void take_partly(struct files_sender *s, struct files_job *j, const struc
     bool news = !j->known || r->held > j->held;
     bool second = j->known && h->number > j->heard;
     if (h->number > j->asked || (j->known && h->number <= j->heard))
-        return; /* of another life of ours, or late */
+        return; /* of another run of ours, or late */
     s->bytes_held += r->held - tick_min(r->held, j->held);
     j->known = true;
     j->heard = h->number;

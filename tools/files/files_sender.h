@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sending end: files in, payloads out, until the receiver has confirmed each. It knows no
- * sockets, and time is an argument. The caller gives payloads to the node and tells what became of
- * each, in their order; receipts come as payloads.
+ * sockets, and time is an argument. The caller gives payloads to the node and reports the result of
+ * each, in their order; receipts are pushed as payloads.
  */
 #ifndef TOOLS_FILES_SENDER_H
 #define TOOLS_FILES_SENDER_H
@@ -21,9 +21,9 @@
 struct files_send_options {
     struct eid receiver; /* whose receipts count: no other endpoint's does */
     uint64_t piece;      /* bytes of a file in one bundle, at least 1 */
-    bool confirm;        /* a file is done when the receiver says so, else when the node has it */
-    tick ask;            /* the first question what is there comes so long after the last piece */
-    tick wait;           /* a file that is not confirmed so long after that has failed */
+    bool confirm; /* a file is finished when the receiver confirms it, else when the node has it */
+    tick ask;     /* the first question is sent so long after the last piece */
+    tick wait;    /* a file that is not confirmed so long after that has failed */
 };
 
 enum files_phase {
@@ -67,7 +67,7 @@ struct files_sender {
     struct files_send_options options;
     struct list jobs;
     uint64_t jobs_len, done, failed;
-    uint64_t bytes, bytes_held; /* of files whose turn came; of these, confirmed or with the node */
+    uint64_t bytes, bytes_held; /* files that were started; of these, confirmed or with the node */
     uint64_t pieces, again, questions, receipts, foreign;
     uint64_t others; /* receipts from other endpoints than the receiver's */
     struct files_given given[FILES_GIVEN_MAX]; /* a ring */
@@ -83,8 +83,8 @@ void files_sender_init(struct files_sender *s, const struct files_send_options *
                        void (*over)(void *context, struct files_job *job), void *context);
 void files_sender_fini(struct files_sender *s);
 
-/* A file to be sent under a name. 0, HELIO_EINVAL (no good name), HELIO_EAGAIN (too many files),
- * HELIO_ENOMEM. What is wrong with the file itself is told by `over`. */
+/* Adds a file to be sent under a name. 0, HELIO_EINVAL (no good name), HELIO_EAGAIN (too many
+ * files), HELIO_ENOMEM. `over` reports what is wrong with the file itself. */
 int files_sender_add(struct files_sender *s, const char *path, const char *name, bool resume,
                      struct files_job **out);
 
@@ -100,8 +100,8 @@ void files_sender_answer(struct files_sender *s, bool taken, tick now);
 /* The node is gone: what it has not answered has to be given again. */
 void files_sender_lost(struct files_sender *s);
 
-/* A payload that came for us from endpoint `source`. A job is done only by the receiver's receipt
- * of its id, size and SHA-256. */
+/* A payload from endpoint `source`. Only the receiver's receipt with the job's id, size and SHA-256
+ * finishes a job. */
 void files_sender_take(struct files_sender *s, const char *source, struct slice payload, tick now);
 
 /* When files_sender_next may have something, or a job has failed; TICK_NEVER: not by itself. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: a first piece makes an item, with its journal; each piece is written to its
- * place, then entered into the journal; the whole is checked, linked to its name, and its id
- * remembered. What can go wrong: the process ends between any two of these (files_shelf_open looks
- * how far it was), wrong bytes, a full disk.
+ * The normal case: a first piece creates an item with its journal. Each piece is written to its
+ * place, then entered into the journal. The complete file is checked, linked to its name, and its
+ * id is remembered. What can go wrong: the process ends between any two of these (files_shelf_open
+ * finds out at which step), wrong bytes, a full disk.
  */
 #include "tools/files/files_shelf.h"
 
@@ -130,7 +130,7 @@ void files_item_receipt(const struct files_item *it, struct files_receipt *out)
 
 /* ---- pieces ---- */
 
-/* What needs room: a new file (bytes 0), or so many bytes of one that is there. */
+/* The limits for a new file (bytes 0), or for so many bytes of a present one. */
 struct need {
     struct files_from from;
     const struct files_item *item; /* NULL: a new one */
@@ -160,7 +160,7 @@ static bool is_room(const struct files_shelf *s, const struct need *n)
     return n->bytes <= l->space_max && s->space <= l->space_max - n->bytes;
 }
 
-/* Among which files room is to be made. */
+/* The files that may be removed to free space. */
 enum scope { SCOPE_NONE, SCOPE_SOURCE, SCOPE_NEIGHBOUR, SCOPE_ALL };
 
 static enum scope find_short(const struct files_shelf *s, const struct need *n)
@@ -185,7 +185,8 @@ static bool has_hardly_grown(const struct files_item *it)
     return !it->grown || it->held < it->size / 100;
 }
 
-/* The file that gives way; NULL: there is none. The list begins with those silent for longest. */
+/* The file to remove; NULL: there is none. The list begins with the files that were silent for
+ * longest. */
 static struct files_item *find_least(const struct files_shelf *s, enum scope scope,
                                      const struct need *n, tick now)
 {
@@ -206,8 +207,9 @@ static struct files_item *find_least(const struct files_shelf *s, enum scope sco
     return least != NULL ? least : forgotten;
 }
 
-/* The source's own files give way where its share is used up, those of its neighbour where that
- * one's is, so that no other pays for it. What is still short; SCOPE_NONE: there is room. */
+/* If the source's share is exhausted, its own files are removed; if its neighbour's share is, that
+ * neighbour's files. So other sources lose nothing. Returns the limit that is still exceeded;
+ * SCOPE_NONE: there is space. */
 static enum scope make_room(struct files_shelf *s, const struct need *n, tick now)
 {
     enum scope scope;
@@ -361,7 +363,7 @@ static int check_bytes(const struct files_shelf *s, const struct files_item *it)
     return rc == 0 && memcmp(sha, it->sha, FILES_SHA) != 0 ? HELIO_EFORMAT : rc;
 }
 
-/* The transfer is done, of all who have sent some of it. */
+/* Ends the transfer for all sources that have sent some of it. */
 static int remember_item(struct files_shelf *s, struct files_item *it)
 {
     uint8_t id[FILES_ID];

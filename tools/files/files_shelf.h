@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiver's folder, and in it a hidden one with what is not whole yet: of each file its bytes
- * so far, and a journal of which they are. So a process may end at any moment, and its successor
- * goes on: what was written (with `sync`: what a call said that it took) is there. A file appears
- * under its name when it is whole and its SHA-256 is right, never in the place of another.
+ * The receiver's folder, and in it a hidden one for incomplete files: the received bytes of each
+ * file, and a journal that lists them. So a process may end at any moment, and the next one
+ * continues: written bytes are there (with `sync`: all bytes that a call reported as taken). A file
+ * appears under its name when it is complete and its SHA-256 is right. It never replaces another
+ * file.
  */
 #ifndef TOOLS_FILES_SHELF_H
 #define TOOLS_FILES_SHELF_H
@@ -24,12 +25,12 @@
 struct files_limits {
     uint64_t file_max;  /* bytes of one file */
     uint64_t items_max; /* files that are not whole */
-    uint64_t space_max; /* their bytes that have come, all together */
-    tick forget;        /* one that was silent for so long gives way to others */
+    uint64_t space_max; /* the sum of their received bytes */
+    tick forget;        /* a file that was silent for so long may be removed for others */
     bool sync;          /* what is taken is on the medium */
     unsigned share;     /* percent of these two that one source may have; 0 is 100 */
     unsigned neighbour; /* that all sources behind one neighbour may have; 0 is 100 */
-    tick idle;          /* one that has hardly grown, and was silent for so long, gives way */
+    tick idle; /* a file that has hardly grown, and was silent for so long, may be removed */
 };
 
 /* A file that is not whole, as one source sends it. Each source has its own: it neither spoils nor
@@ -51,19 +52,19 @@ struct files_item {
 
 struct files_shelf {
     struct files_limits limits;
-    int dir, state, lock; /* folders, and who holds them; -1: not open */
+    int dir, state, lock; /* folders, and the lock; -1: not open */
     struct hash items;
     struct list order; /* the least recently heard first */
     uint64_t space;    /* `held` of all items */
     struct files_sources sources, neighbours;
     struct files_done done;
     uint64_t unreadable; /* journals that were removed: damaged, or with an id of another file */
-    uint64_t displaced;  /* files that gave way */
+    uint64_t displaced;  /* files that were removed for others */
     uint64_t completed;  /* at the start: files that the last process had left whole */
 };
 
-/* Opens a folder, which is there, and goes on with what is in it. 0, HELIO_EEXIST (another process
- * has it), or what the system says; files_shelf_close in any case. */
+/* Opens an existing folder and continues with the files in it. 0, HELIO_EEXIST (another process
+ * uses it), or a system error; call files_shelf_close in any case. */
 int files_shelf_open(struct files_shelf *s, const char *path, const struct files_limits *limits,
                      uint64_t seed);
 void files_shelf_close(struct files_shelf *s);
@@ -72,16 +73,16 @@ void files_shelf_close(struct files_shelf *s);
 struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID],
                                     const char *source);
 
-/* Where a file comes from: two names, shorter than FILES_SOURCE_MAX. */
+/* The source of a file: two names, shorter than FILES_SOURCE_MAX. */
 struct files_from {
     const char *source, *neighbour;
 };
 
-/* Begins the file of a header, whose id is right (files_id.h). 0, HELIO_EAGAIN (no room: limits),
- * HELIO_EEXIST (its source or its neighbour has its share), or what the system says. Room is what
- * has come, not what is announced. When it is short, files give way: first those that have hardly
- * grown (one piece, or less than a hundredth of the file) and were silent for limits.idle, the one
- * with the fewest bytes first; then those that were silent for limits.forget. */
+/* Begins the file of a header, whose id is right (files_id.h). 0, HELIO_EAGAIN (limits),
+ * HELIO_EEXIST (its source or its neighbour has its share), or a system error. Limits count
+ * received bytes, not announced ones. If space is short, files are removed: first those that have
+ * hardly grown (one piece, or less than a hundredth of the file) and were silent for limits.idle,
+ * the one with the fewest bytes first; then those that were silent for limits.forget. */
 int files_shelf_begin(struct files_shelf *s, const struct files_head *h,
                       const struct files_from *from, tick now, struct files_item **out);
 
@@ -91,8 +92,8 @@ enum files_written {
     FILES_NO_ROOM,
     FILES_NO_SHARE
 };
-/* A piece: files_written, HELIO_EAGAIN (too many gaps), or what the system says. Others may give
- * way for it, as above. */
+/* A piece: files_written, HELIO_EAGAIN (too many gaps), or a system error. Others may be removed
+ * for it, as above. */
 int files_shelf_write(struct files_shelf *s, struct files_item *it, uint64_t offset,
                       struct slice body, tick now);
 

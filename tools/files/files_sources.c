@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An entry lives as long as its source has a file. What can go wrong: memory. */
+/* An entry exists as long as its source has a file. What can go wrong: memory. */
 #include "tools/files/files_sources.h"
 
 #include <assert.h>

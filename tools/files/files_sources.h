@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of a shelf each source, or each neighbour, has: files that are not whole, and the bytes
- * of them that have come. */
+/* The use of a shelf by each source, or each neighbour: incomplete files, and their received
+ * bytes. */
 #ifndef TOOLS_FILES_SOURCES_H
 #define TOOLS_FILES_SOURCES_H
 
@@ -26,7 +26,7 @@ void files_sources_fini(struct files_sources *s);
 /* A file more, of which `bytes` are here, or less. Returns 0 or HELIO_ENOMEM. */
 int files_sources_add(struct files_sources *s, const char *source, uint64_t bytes);
 void files_sources_sub(struct files_sources *s, const char *source, uint64_t bytes);
-/* So many bytes of one of its files have come. */
+/* So many bytes of one of its files were received. */
 void files_sources_grow(struct files_sources *s, const char *source, uint64_t bytes);
 
 /* What the source has; NULL: nothing. */
@@ -34,7 +34,7 @@ const struct files_share *files_sources_find(const struct files_sources *s, cons
 
 /* May it begin one file more, when it may have so many? Its first one it may in any case. */
 bool files_sources_may_begin(const struct files_sources *s, const char *source, uint64_t items_max);
-/* May so many bytes more of its files come, when it may have so much? Its only one may grow in any
+/* May so many more bytes of its files be received under this limit? Its only file may grow in any
  * case. */
 bool files_sources_may_grow(const struct files_sources *s, const char *source, uint64_t bytes,
                             uint64_t space_max);

@@ -32,9 +32,9 @@ void files_spool_fini(struct files_spool *s);
 /* Looks. 0, or what the system says of the folder. */
 int files_spool_look(struct files_spool *s);
 
-/* What `ready` was told of is over, as it was when it was read. 0, or what the system says of
- * removing or moving it: it is then not sent again. A file that is another by now stays, and is
- * sent. */
+/* The file that `ready` reported is finished, in the state in which it was read. 0, or a system
+ * error of removing or moving it: then it is not sent again. A file that has changed since then
+ * stays, and is sent. */
 int files_spool_over(struct files_spool *s, const char *path, const char *name,
                      const struct stat *was, bool sent);
 

@@ -96,7 +96,7 @@ int files_walk_below(struct files_walk *w, const char *path)
     return rc;
 }
 
-/* The last part of a path, without slashes behind it; empty for "." and "..". */
+/* The last part of a path, without trailing slashes; empty for "." and "..". */
 static void find_last(const char *path, char out[FILES_NAME_MAX + 1])
 {
     size_t end = strlen(path);

@@ -19,9 +19,9 @@ enum files_left {
 
 struct files_walk {
     bool hidden; /* what begins with a dot, too */
-    /* NULL: nobody wants to know. */
+    /* NULL: not reported. */
     void (*left)(void *context, const char *folder, const char *part, enum files_left why);
-    /* A folder, before what is in it; NULL: nobody wants to know. */
+    /* Called with a folder before its content; NULL: not reported. */
     void (*folder)(void *context, const char *path);
     /* A regular file, and its name. False: end the walk. */
     bool (*found)(void *context, const char *path, const char *name);

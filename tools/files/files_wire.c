@@ -3,7 +3,7 @@
  * The header is 84 bytes: magic 4, version 1, kind 1, flags 2, id 16, size 8, offset 8, SHA-256 32,
  * number 4, length of the name 2, zero 2, CRC-32C 4, which covers the whole payload with its own
  * bytes as zero. A receipt's body: state 1, reason 1, gaps 2, zero 4, held 8, then first byte and
- * end of each gap, 8 each. What can go wrong on the way in is a verdict.
+ * end of each gap, 8 each. What can go wrong in a received payload is a verdict.
  */
 #include "tools/files/files_wire.h"
 

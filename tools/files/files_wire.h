@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What helio-send and helio-recv put into their bundles (docs/helio-send.md, "On the wire"). Every
- * piece of a file says all that is known of the file, so that any of them may come first. All
- * numbers are in network byte order. Pure.
+ * The payloads of helio-send and helio-recv (docs/helio-send.md, "On the wire"). Every piece of a
+ * file contains everything that is known of the file, so any piece may be the first. All numbers
+ * are in network byte order. Pure.
  */
 #ifndef TOOLS_FILES_WIRE_H
 #define TOOLS_FILES_WIRE_H
@@ -66,7 +66,7 @@ enum files_reason {
     FILES_REASON_GAPS,     /* too many gaps */
     FILES_REASON_PLACE,    /* its place in the folder cannot be had */
     FILES_REASON_SHARE,    /* too many, or too much, of this source that is not whole */
-    FILES_REASON_ID,       /* its id is not that of its name and content; never told */
+    FILES_REASON_ID,       /* its id is not that of its name and content; never sent */
     FILES_REASONS,
 };
 const char *files_reason_text(uint32_t reason); /* static; "unknown" for others */

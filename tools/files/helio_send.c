@@ -195,7 +195,7 @@ static void end_program(void *context)
     perf_process_end(&p->process);
 }
 
-/* The receiver said nothing at all, about no file; of --no-wait nothing is expected. */
+/* The receiver did not answer, for any file; with --no-wait no answer is expected. */
 static void print_hint(const struct send_run *r)
 {
     const struct files_sender *s = &r->sender;

@@ -57,7 +57,7 @@ static void end_run(struct recv_run *r)
     r->over(r->context);
 }
 
-/* The turn goes to its end: the connections are in use. */
+/* The turn ends first: the connections are in use. */
 static void fail_run(struct recv_run *r, const char *why)
 {
     r->failed = true;
@@ -66,7 +66,7 @@ static void fail_run(struct recv_run *r, const char *why)
 
 /* ---- files ---- */
 
-/* The file's content goes to standard output, and the file. 0 or HELIO_E*. */
+/* Writes the file's content to standard output and removes the file. 0 or HELIO_E*. */
 static int pass_file(const struct files_shelf *s, const char *name)
 {
     uint8_t part[65536];
@@ -216,7 +216,7 @@ static void serve_node(struct recv_run *r, tick now)
     if (rc == 0)
         return;
     perf_link_close(&r->link, now);
-    r->given = 0; /* all that was not confirmed goes again */
+    r->given = 0; /* all that was not confirmed is sent again */
     if (is_enough(r))
         end_run(r);
 }
@@ -233,7 +233,7 @@ static void begin_run(struct recv_run *r)
     fprintf(stderr, "\n");
 }
 
-/* Whenever the connections have something for us, and when the time has come. */
+/* Called when the connections have an event, and at the time that was set. */
 static void take_turn(struct recv_run *r)
 {
     tick now = world_now(r->link.world);

@@ -43,7 +43,8 @@ struct recv_run {
     void *context;
 };
 
-/* The options stay the caller's. 0, or an error that was told; recv_run_fini in any case. */
+/* The options stay the caller's. 0, or an error that was reported; call recv_run_fini in any
+ * case. */
 int recv_run_init(struct recv_run *r, struct world *w, const struct recv_options *o,
                   const uint64_t seed[2], void (*over)(void *context), void *context);
 void recv_run_fini(struct recv_run *r);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: files become payloads, the node takes them, receipts end the files, and the last
- * one the run. What can go wrong: a file that cannot be read (told; the others go on), a node that
- * refuses (a pause, then again) or goes away (what it had not taken is given again), a receiver
- * that does not confirm, or refuses.
+ * The normal case: files become payloads, the node takes them, receipts finish the files, and the
+ * last one the run. What can go wrong: a file that cannot be read (reported; the others continue);
+ * a node that refuses (repeated after a pause) or ends (payloads that it had not taken are
+ * repeated); a receiver that does not confirm, or refuses.
  */
 #include "tools/files/send_run.h"
 
@@ -18,9 +18,9 @@
 #define PAUSE_MIN (50 * TICK_MS)
 #define PAUSE_MAX (5 * TICK_S)
 #define REFUSAL_TOLD (30 * TICK_S)    /* how often it is said that the node refuses */
-#define UNANSWERED_TOLD (60 * TICK_S) /* … that nobody confirms */
+#define UNANSWERED_TOLD (60 * TICK_S) /* … without any confirmation */
 #define LEFT_NAMED 10                 /* so many entries that are left out are named */
-#define SHOWN (200 * TICK_MS)         /* how often a terminal is told how far it is */
+#define SHOWN (200 * TICK_MS)         /* how often the progress is shown on a terminal */
 
 static void on_ready(void *context);
 
@@ -45,7 +45,7 @@ static bool add_file(void *context, const char *path, const char *name)
     return rc == HELIO_EINVAL;
 }
 
-/* Standard input goes to a file without a name, since its length and SHA-256 go first. */
+/* Copies standard input to an unnamed file, because its length and SHA-256 are sent first. */
 static int add_input(struct send_run *r)
 {
     char part[65536], path[64];
@@ -136,7 +136,7 @@ static void look_at_spool(struct send_run *r, tick now)
     r->broken = true;
 }
 
-/* ---- files that are over ---- */
+/* ---- finished files ---- */
 
 static bool text_to_stdout(const struct send_run *r)
 {
@@ -221,7 +221,7 @@ static int read_answers(struct send_run *r, tick now)
     return rc;
 }
 
-/* The first receipt of another endpoint is told. */
+/* The first receipt of another endpoint is reported. */
 static void take_receipt(struct send_run *r, const struct aap2_arrival *a, tick now)
 {
     const char *source = a->message->adu->src_eid;
@@ -369,7 +369,7 @@ static tick wake_at(const struct send_run *r, tick now)
     if (r->link.tx == NULL)
         return tick_min(t, r->link.retry_at);
     if (aap2_client_queued(r->link.tx))
-        return t; /* the node's next sign of life wakes us */
+        return t; /* the node's next message wakes us */
     tick due = files_sender_deadline(&r->sender);
     return tick_min(t, due > r->again_at ? due : r->again_at > now ? r->again_at : due);
 }
@@ -382,7 +382,7 @@ static void name_receiver(struct send_run *r)
         *receiver = eid_ipn(own.allocator, own.node, receiver->service);
 }
 
-/* Whenever the connections have something for us, and when the time has come. */
+/* Called when the connections have an event, and at the time that was set. */
 static void take_turn(struct send_run *r)
 {
     tick now = world_now(r->link.world);

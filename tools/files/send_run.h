@@ -18,7 +18,7 @@ struct send_options {
     char *const *paths; /* "-": standard input */
     size_t paths_len;
     const char *name;  /* of the one file; NULL: its own */
-    const char *spool; /* a folder whose files are sent as they come, instead of paths */
+    const char *spool; /* a folder whose new files are sent, instead of paths */
     const char *sent;  /* where they are moved to; NULL: they are removed */
     const char *json;  /* a file, "-", or NULL */
     struct files_send_options files;
@@ -32,7 +32,7 @@ struct send_run {
     struct files_spool spool;
     struct perf_link link;
     struct alarm alarm;
-    FILE *input; /* what came on standard input */
+    FILE *input; /* the copy of standard input */
     json_t *files;
     tick begun_at, again_at, pause, refused_since, told_at, shown_at, look_at, unanswered_at;
     uint64_t refused;                /* times that the node took a payload not */
@@ -44,7 +44,8 @@ struct send_run {
     void *context;
 };
 
-/* The options stay the caller's. 0, or an error that was told; send_run_fini in any case. */
+/* The options stay the caller's. 0, or an error that was reported; call send_run_fini in any
+ * case. */
 int send_run_init(struct send_run *r, struct world *w, const struct send_options *o,
                   uint64_t random, void (*over)(void *context), void *context);
 void send_run_fini(struct send_run *r);

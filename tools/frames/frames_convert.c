@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helio-frames convert: frames bare, in CADUs or CLTUs, and packets, into each other. What
- * can go wrong: files; what is left out is counted and told. */
+/* helio-frames convert: bare frames, CADUs, CLTUs and packets, into each other. What can go wrong:
+ * files; units that are left out are counted and reported. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to helio-frames fop and farm: the datagrams of both, which are telecommands one way and
- * telemetry frames with CLCWs the other way. */
+/* Private to helio-frames fop and farm: the datagrams of both. These are telecommands in one
+ * direction and telemetry frames with CLCWs in the other. */
 #ifndef TOOLS_FRAMES_FRAMES_COP_H
 #define TOOLS_FRAMES_FRAMES_COP_H
 
@@ -25,7 +25,7 @@ struct cop_port {
     struct cop_counts counts;
 };
 
-/* 0, or -1 after telling why not. */
+/* 0, or -1 after reporting the error. */
 int cop_port_open(struct cop_port *p, const struct frames_options *o);
 void cop_port_close(struct cop_port *p);
 /* Sends one datagram now, at most UDP_DATAGRAM_MAX octets; what the network refuses is lost, and
@@ -53,7 +53,7 @@ struct cop_units {
 };
 enum { COP_INPUT_MAX = 64 << 20 };
 
-/* 0; or an exit code, after telling what is wrong: the file, its packets, a packet that is longer
+/* 0; or an exit code, after reporting the error: the file, its packets, a packet that is longer
  * than a frame of a format without segments. */
 int cop_units_read(struct cop_units *u, const struct frames_options *o);
 void cop_units_free(struct cop_units *u);

@@ -29,7 +29,7 @@ struct receiver {
     struct cadu_format cadu;
     struct numbered numbered;
     uint8_t *octets, *joined, *telemetry, *unit; /* decoded CLTUs; segments; what is sent */
-    tick heard;                                  /* when a TC frame came last */
+    tick heard;                                  /* when the last TC frame arrived */
     bool busy, failed;
     uint64_t verdicts[FARM_EXECUTED + 1], cltus_bad, telemetry_count, lockouts;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * helio-frames fop: the packets of a file as telecommands. FOP-1 sends each TC frame until a CLCW
- * of the returned telemetry confirms it. What can go wrong: nobody answers, or FARM-1 is in another
+ * of the returned telemetry confirms it. What can go wrong: no answer, or FARM-1 is in another
  * state, which is an alert (exit 1); the input.
  */
 #include <inttypes.h>
@@ -77,8 +77,7 @@ static void take_notices(struct sender *s)
     }
 }
 
-/* The count of transmissions goes on where it was, so the limit has to grow before the timer ends.
- */
+/* The count of transmissions is not reset, so the limit must grow before the timer expires. */
 static void resume_service(struct sender *s)
 {
     const unsigned more = s->limit + s->o->cop.limit;

@@ -26,7 +26,7 @@ static uint64_t count_frames(const struct sink *s)
     return s->frames + s->erased;
 }
 
-/* Octets of packets that the frames that are still to come have room for. */
+/* Octets of packets that fit into the remaining frames. */
 static uint64_t measure_room(const struct frames_options *o, const struct sink *s)
 {
     uint64_t zone = frame_layout(&o->plain).zone_len;

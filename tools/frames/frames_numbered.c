@@ -30,7 +30,7 @@ static bool is_whole(uint64_t n, bool prbs, struct slice payload)
     for (size_t i = 0; i < start; i++)
         if (payload.data[i] != expected_octet(n, i))
             return false;
-    /* The sequence comes round after 255 octets. */
+    /* The sequence repeats after 255 octets. */
     for (size_t at = start; at < payload.len; at += 255) {
         size_t len = payload.len - at < 255 ? payload.len - at : 255;
         pn_apply(PN_TM, payload.data + at, got, len);

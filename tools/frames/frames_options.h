@@ -87,8 +87,8 @@ error_t frames_parse_cop(int key, char *arg, struct argp_state *state, struct fr
 void frames_check_cop(struct argp_state *state, struct parse *p);
 extern const struct argp_option frames_fop_options[], frames_farm_options[];
 
-/* --sdls: what contradicts it ends the program; reads the file and fills in o->plain, an exit code
- * that was told; notes the numbers. */
+/* --sdls: contradicting options end the program; reads the file, fills in o->plain and notes the
+ * numbers. Returns 0, or an exit code after reporting the error. */
 void frames_check_security(struct argp_state *state, const struct parse *p);
 int frames_security_open(const struct command *c, struct frames_options *o);
 int frames_security_close(struct frames_options *o);

@@ -63,7 +63,7 @@ int sink_open(struct sink *s, const struct frames_options *o)
                            .scid = c.scid,
                            .vcid = c.vcid,
                            .map = c.map,
-                           .bypass = true, /* type BD: nobody confirms it */
+                           .bypass = true, /* type BD: it is never confirmed */
                            .sequence = 3};
     if (o->packs && o->format.kind != FRAME_TC)
         mpdu_pack_init(&s->pack, &c);

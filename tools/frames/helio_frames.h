@@ -40,7 +40,7 @@ struct cop_options {
     enum fop_directive initiate; /* fop */
     uint8_t number;              /* fop: V(S) at the beginning */
     bool segments;               /* of TC frames */
-    bool expedited, resume;      /* fop: type BD; a suspended service goes on */
+    bool expedited, resume;      /* fop: type BD; resumes a suspended service */
     uint8_t farm_window;         /* farm: W */
     tick interval, linger;       /* farm: between reports; silence behind the last packet */
     double busy;                 /* farm: share of reports with no buffer for data */
@@ -95,10 +95,11 @@ int command_farm(const struct frames_options *o);
 
 /* ---- security of frames (--sdls) ---- */
 
-/* Gives the frame its security, in `room` of FRAME_LENGTH_MAX. False: it is left out, which is
- * counted, or with !*good cannot be sent at all, which was told. Without --sdls nothing happens. */
+/* Applies security to the frame, in `room` of FRAME_LENGTH_MAX. False: it is left out, which is
+ * counted, or with !*good cannot be sent at all, which was reported. Without --sdls nothing
+ * happens. */
 bool security_apply(const struct frames_options *o, struct slice *frame, uint8_t *room, bool *good);
-/* With o->processed: the frame without its security, in `room`, if the verdict lets it pass. */
+/* With o->processed: the frame without its security, in `room`, if the verdict permits it. */
 enum sdls_verdict security_process(const struct frames_options *o, struct slice *frame,
                                    uint8_t *room);
 /* By verdicts; NULL: no --sdls. */
@@ -156,7 +157,7 @@ size_t symbol_writer_pack(struct symbol_writer *w, uint8_t *symbols, size_t n, b
 struct source {
     const struct frames_options *o;
     FILE *file;
-    uint8_t *data; /* of room: what was read and not used is [at, len) */
+    uint8_t *data; /* of room: bytes that were read and not used are [at, len) */
     size_t room, at, len;
     uint8_t *frame;             /* without randomiser, out of its CLTU */
     size_t frame_at, frame_len; /* TC frames behind each other in one CLTU */
@@ -173,10 +174,10 @@ struct source {
     unsigned worst;                                   /* symbols corrected in one codeword */
 };
 
-/* 0, or -1 after telling why not. */
+/* 0, or -1 after reporting the error. */
 int frames_source_open(struct source *s, const struct frames_options *o);
-/* The next frame, until the next call. False: the file has ended, or cannot be read, which was
- * told. */
+/* The next frame, valid until the next call. False: the file has ended, or cannot be read, which
+ * was reported. */
 bool source_frame(struct source *s, struct slice *frame);
 /* Octets as they are, for packets. */
 bool source_octets(struct source *s, struct slice *octets);
@@ -205,7 +206,7 @@ struct sink {
 };
 
 int sink_open(struct sink *s, const struct frames_options *o);
-/* A packet; into frames, or as it is. False: it cannot be written, which was told. */
+/* A packet; into frames, or unchanged. False: it cannot be written, which was reported. */
 bool sink_packet(struct sink *s, const uint8_t *header, size_t header_len, struct slice payload);
 /* The same with the header that the packet has. */
 bool sink_whole_packet(struct sink *s, const struct packet *p, struct slice payload);
@@ -215,7 +216,7 @@ bool sink_frame(struct sink *s, struct slice frame);
 bool sink_idle(struct sink *s);
 /* Fills and writes the frame that is begun, or a new one. Not of TC frames. */
 bool sink_fill(struct sink *s);
-/* Fills and writes the last frame. 0, or -1 after telling why not. */
+/* Fills and writes the last frame. 0, or -1 after reporting the error. */
 int sink_close(struct sink *s);
 
 /* ---- packets of all virtual channels ---- */
@@ -240,10 +241,10 @@ struct vcs {
 /* A whole packet of channel v; false ends the reading. */
 typedef bool vcs_taker(void *context, struct vc *v, const struct packet *p, struct slice payload);
 
-/* False: memory is out, which was told; vcs_fini is owed all the same. */
+/* False: no memory, which was reported; call vcs_fini all the same. */
 bool vcs_init(struct vcs *s, const struct frames_options *o);
-/* Gives the packets of this frame to `take`. False when that did, or memory is out, which is told.
- */
+/* Gives the packets of this frame to `take`. False: that returned false, or no memory, which is
+ * reported. */
 bool vcs_input(struct vcs *s, struct slice frame, vcs_taker *take, void *context);
 void vcs_fini(struct vcs *s);
 

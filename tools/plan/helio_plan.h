@@ -44,7 +44,7 @@ struct plan_opened {
     struct conf_errors errors, notes;
 };
 
-/* NULL after telling the errors; else the caller's to plan_close. */
+/* NULL after reporting the errors; else call plan_close. */
 struct plan_opened *plan_open(const struct plan_options *o);
 /* On standard error: what of the file was left out or read otherwise than it is written. */
 void plan_tell_notes(const struct plan_opened *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `route`: how something comes from one node to another, and what decides when it arrives. What can
- * go wrong: a time that is not understood (exit 2); there is no route (exit 1, with the reason). */
+/* `route`: the route of a bundle from one node to another, and what determines its arrival. What
+ * can go wrong: an invalid time (exit 2); there is no route (exit 1, with the reason). */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static bool read_times(const struct plan_options *o, const struct plan_opened *p
     return true;
 }
 
-/* The last hop that waited for something but what came before it; the number of hops when none. */
+/* The last hop that waited for anything besides the hop before it; if none, the number of hops. */
 static size_t deciding_hop(const struct plan_route *r)
 {
     for (size_t i = r->hops; i > 0; i--) {

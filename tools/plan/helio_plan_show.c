@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `show`: contacts as a table, each way as a line over time, and a figure. What can go wrong: no
- * Python with matplotlib; then there is the text, and exit code 1. */
+/* `show`: contacts as a table, each direction as a line over time, and a figure. What can go wrong:
+ * no Python with matplotlib; then it prints the text only, with exit code 1. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -68,7 +68,7 @@ static size_t column_of(const struct plan_opened *p, tick t)
     return (size_t)((double)(t - p->first) / (double)(p->last - p->first) * WIDTH);
 }
 
-/* A line for each way: `#` where there is a contact, `.` where there is none. */
+/* A line for each direction: `#` where there is a contact, `.` where there is none. */
 static void print_lines(const struct plan_opened *p)
 {
     struct plan_cursor at = {0};

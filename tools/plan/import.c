@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of other configurations share, and the YAML that is written. What can go wrong:
- * more links or routes than there is room for, or links that heliod cannot tell apart; they are
- * noted. */
+/* Common parts of the readers of other configurations, and the YAML writer. What can go wrong: more
+ * links or routes than the limits, or links that heliod cannot distinguish; they are noted. */
 #include "tools/plan/import.h"
 
 #include <inttypes.h>
@@ -299,8 +298,8 @@ static void share_local(struct import *im, struct import_link *l)
                     link_name(im, l, name), local, l->remote);
 }
 
-/* A link is known by its local and remote address; one that sends where another one does needs a
- * port of its own. */
+/* A link is identified by its local and remote address; one that sends to the same address as
+ * another needs a port of its own. */
 static void part_local(struct import *im, struct import_link *l)
 {
     char name[48], other[48];
@@ -330,7 +329,7 @@ static void check_pair(struct import *im, struct import_link *l)
                     link_name(im, l, name), local, l->remote);
 }
 
-/* What an induct receives when no outduct says who sends there. */
+/* An induct whose sender no outduct names. */
 static void note_lone_inducts(struct import *im)
 {
     static const enum import_adapter both[] = {IMPORT_UDP, IMPORT_STCP};
@@ -390,7 +389,7 @@ static const char *find_local(const struct import *im, const struct import_link 
     return l->local;
 }
 
-/* One that needs a person stands in comments. */
+/* A link that a person must complete is written in comments. */
 static void write_link(FILE *f, const struct import *im, const struct import_link *l)
 {
     const char *mark = is_whole(l) ? "" : "# ";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another implementation's configuration as one of heliod. Readers fill in what they understand and
- * note each line that has no counterpart; the rest is written as YAML that `heliod --check` takes.
- * Nothing in the files is trusted: counts and lengths have limits, and a value goes into the YAML
- * only after it was read as a number or an address.
+ * Another implementation's configuration as one of heliod. Readers fill in the fields that they
+ * understand and note each line without a counterpart. The rest is written as YAML that `heliod
+ * --check` accepts. Nothing in the files is trusted: counts and lengths have limits, and a value is
+ * written to the YAML only after it was read as a number or an address.
  */
 #ifndef TOOLS_PLAN_IMPORT_H
 #define TOOLS_PLAN_IMPORT_H
@@ -34,7 +34,7 @@ struct import_link {
     uint64_t window, window_bytes;               /* STCP; 0: not given */
     tick keepalive;                              /* STCP, where keepalive_given; 0: never */
     bool keepalive_given;
-    bool tls_unknown; /* TLS is asked for: not written as a link */
+    bool tls_unknown; /* TLS is requested: not written as a link */
 };
 
 struct import_route {
@@ -54,7 +54,7 @@ struct import {
     const char *plan;                                /* file with contacts; borrowed; NULL: none */
     char local[IMPORT_ADAPTERS][IMPORT_ADDRESS_CAP]; /* "": not given */
     bool own[IMPORT_ADAPTERS];                       /* a duct led to this node itself */
-    bool lone[IMPORT_ADAPTERS]; /* local is given, and no link says who sends there */
+    bool lone[IMPORT_ADAPTERS]; /* local is set, and no link names the sender */
     struct import_link links[IMPORT_LINKS_MAX];
     struct import_route routes[IMPORT_ROUTES_MAX];
     struct import_range
@@ -75,13 +75,13 @@ void import_note(struct import *im, uint32_t line, const char *format, ...)
 struct import_link *import_link(struct import *im, enum import_adapter adapter, uint64_t peer,
                                 uint32_t line);
 
-/* Where the link sends to: "localhost", a numeric address, or a name, which heliod looks up. False,
- * and noted: it is none of these, or the link has another one already. */
+/* The remote address of the link: "localhost", a numeric address, or a name, which heliod looks up.
+ * False, and noted: it is none of these, or the link already has another one. */
 bool import_remote(struct import *im, struct import_link *l, const char *host, uint64_t port,
                    uint32_t line);
 
-/* Where links of this adapter receive. A name of this host stands for all its addresses. False, and
- * noted: the port is none, or another duct was given before. */
+/* The local address of this adapter's links. A name of this host means all its addresses. False,
+ * and noted: the port is invalid, or another duct was given before. */
 bool import_local(struct import *im, enum import_adapter adapter, const char *host, uint64_t port,
                   uint32_t line);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ION's configuration: ionadmin has the node and the contacts, ltpadmin the
- * spans, bpadmin the inducts, ipnadmin which duct leads to which neighbour, and
- * exits (gateways). Lines are read by the program whose section or file they
- * stand in. What can go wrong: a line of words that are not understood; it is
- * noted with its number, as is each line that has no counterpart in heliod.
+ * ION's configuration: ionadmin has the node and the contacts, ltpadmin the spans, bpadmin the
+ * inducts, ipnadmin which duct leads to which neighbour, and exits (gateways). Each line is read as
+ * input of the program whose section or file it is in. What can go wrong: a line that is not
+ * understood; it is noted with its number, as is each line without a counterpart in heliod.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file as a plan, for helio-plan's commands; and `check` and `convert`. What can go wrong: what
- * is wrong with the file, each told with its line. */
+/* A file as a plan, for helio-plan's commands; and `check` and `convert`. What can go wrong: errors
+ * in the file, each reported with its line. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -59,7 +59,7 @@ struct plan_opened *plan_open(const struct plan_options *o)
     plan_draft_init(&p->draft, o->start);
     p->draft.notes = &p->notes;
     (void)plan_file_read(&p->draft, o->path, format, &p->errors);
-    (void)plan_draft_build(&p->draft, p->plan, &p->errors); /* what overlaps is told at once */
+    (void)plan_draft_build(&p->draft, p->plan, &p->errors); /* overlaps are reported at once */
     if (p->errors.total > 0) {
         print_errors(&p->errors);
         plan_close(p);
@@ -245,7 +245,7 @@ static void tell_fitted(const struct plan_fitted *l, enum plan_format to)
     }
 }
 
-/* As the format's own program reads it, unless all digits were asked for. 0 or -1 (errno). */
+/* As the format's own program reads it, unless all digits were requested. 0 or -1 (errno). */
 static int write_plan(FILE *f, const struct plan_options *o, const struct plan *p, tick start)
 {
     const enum plan_format to = (enum plan_format)o->to;

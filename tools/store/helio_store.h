@@ -30,9 +30,9 @@ struct tally {
 typedef int visit_row(void *ctx, struct tally *t, const struct store_row *row);
 
 /*
- * Walks over all rows in a child process; when a damaged page ends it in a signal, the row is
- * counted as unreadable, said, and another child goes on behind it. What visit prints is flushed
- * row by row. NULL: no memory, said.
+ * Reads all rows in a child process. If a damaged page ends the child by a signal, the row is
+ * counted as unreadable and reported, and another child continues after it. The output of visit is
+ * flushed row by row. NULL: no memory, which was reported.
  */
 struct tally *walk_store(const char *directory, visit_row *visit, void *ctx);
 void tally_free(struct tally *t);
@@ -46,7 +46,7 @@ const char *row_state_text(const struct store_row *row);
 const char *row_state_word(const struct store_row *row); /* for JSON: "whole", "head-damaged" … */
 bool row_is_damaged(const struct store_row *row);
 
-/* How the node's time stands now, for ages and ends; from the store's own notes. */
+/* The node's time now, for ages and expiry; from the store's own notes. */
 uint64_t life_now(const char *directory);
 
 int command_check(const struct store_options_line *o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A child process does the reading, since LMDB trusts the pages of its file. Its place and its
- * counts lie in memory that both share, so that the next child goes on behind the row at which one
- * was ended. Two ends at one place are the end of the walk.
+ * A child process reads the store, because LMDB trusts the pages of its file. Its position and its
+ * counts are in memory that both share, so the next child continues after the row at which the
+ * former one ended. If two children end at one position, the walk ends.
  */
 #include <string.h>
 

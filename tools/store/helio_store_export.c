@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export: each bundle as a file of its own, KEY.bundle, as it lies in the store: what came in, or
- * what an application's payload was encoded to. A damaged one goes to KEY.damaged.bundle when it is
- * asked for. Files that are there are not written over.
+ * export: each bundle as a separate file, KEY.bundle, in its stored form: as received, or as an
+ * application's payload was encoded. A damaged one is written to KEY.damaged.bundle on request.
+ * Existing files are not overwritten.
  */
 #include <errno.h>
 #include <fcntl.h>

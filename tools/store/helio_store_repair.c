@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * repair: what is damaged goes to a file, one JSON object a line with the rows' bytes in
- * hexadecimal; when that is on the medium, the rows are removed from the store, and damaged marks
- * and notes with them. A store whose pages are damaged is made anew before: all rows that can be
- * read go to a new database, which takes the place of the old one when it is on the medium; the old
- * one stays beside it under another name.
+ * repair: damaged rows are written to a file, one JSON object a line with the rows' bytes in
+ * hexadecimal. When that is on the medium, the rows are removed from the store, with damaged marks
+ * and notes. If the store's pages are damaged, all readable rows are first copied to a new
+ * database, which replaces the old one when it is on the medium. The old one stays beside it under
+ * another name.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static void print_hex(FILE *out, const char *name, struct slice s)
     putc('"', out);
 }
 
-/* In the child: all it writes is in the file before it goes on. */
+/* In the child: its output is in the file before it continues. */
 static int save_row(void *ctx, struct tally *t, const struct store_row *row)
 {
     const struct repair *r = ctx;
@@ -126,7 +126,7 @@ static void take_time(struct repair *r)
 
 /* ---- damaged pages ---- */
 
-/* The rescued database goes where the damaged one is, which gets another name. */
+/* The rescued database gets the name of the damaged one, which is renamed. */
 static bool change_places(const char *directory, const char *rescued, const char *aside)
 {
     char data[4096], fresh[4200], lock[4200];

@@ -134,7 +134,7 @@ int command_check(const struct store_options_line *o)
 
 struct listing {
     const struct store_options_line *o;
-    uint64_t now_ms; /* of the node's life */
+    uint64_t now_ms; /* of the node's run */
 };
 
 static void duration_text(uint64_t ms, char out[24])

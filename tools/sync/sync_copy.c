@@ -24,7 +24,7 @@
 #define NOT_YET ((enum sync_state)0)              /* no answer now */
 #define GONE_KEPT (UINT64_C(30) * 86400 * TICK_S) /* how long a name that is gone is remembered */
 
-/* ---- content that came as a transfer ---- */
+/* ---- content that arrived as a transfer ---- */
 
 static void drop_content(struct sync_copy *c, const char *name)
 {
@@ -64,7 +64,7 @@ static void set_state(struct sync_copy *c, struct sync_entry *e, enum sync_state
     sync_work_end(e, c->table.dir, state != SYNC_WANTED);
 }
 
-/* Can a source have so many bytes at the place of `before` ones of its own? */
+/* May a source have so many bytes in place of `before` ones of its own? */
 static bool has_room(const struct sync_copy *c, const struct sync_owner *o, uint64_t before,
                      uint64_t size)
 {
@@ -126,7 +126,7 @@ static int copy_other(struct sync_copy *c, const struct sync_entry *e, uint64_t 
     return rc;
 }
 
-/* From content that came, or from another file, to its place. HELIO_EFORMAT: there is none. */
+/* From received content, or from another file, to its place. HELIO_EFORMAT: there is none. */
 static int fetch_file(struct sync_copy *c, struct sync_entry *e, uint64_t *left)
 {
     struct stat st;
@@ -393,7 +393,7 @@ static bool answer_entry(const struct sync_entry *e, struct writer *w)
     return sync_write_answer(w, &a);
 }
 
-/* Contents that nobody waits for are few. */
+/* Contents without a waiting entry are few. */
 static int keep_unclaimed(struct sync_copy *c, uint64_t version, const char *node, const char *name)
 {
     char own[SYNC_OWN_NAME];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The receiving end of a synchronisation: payloads in, a folder and answers out. It knows no
- * sockets, and time is an argument. Content on its way, and the table, lie in SYNC_FOLDER.
+ * sockets, and time is an argument. Content in transfer, and the table, are in SYNC_FOLDER.
  *
  * Of a name: unknown -> WANTED (announced, its content is missing) -> APPLIED; REFUSED, until it is
  * announced again. A higher version begins anew, a lower one changes nothing.
@@ -15,12 +15,13 @@
 #include "tools/sync/sync_work.h"
 
 #define SYNC_PATTERNS_MAX 16
-#define SYNC_UNCLAIMED_MAX 64 /* contents whose announcement has not come */
+#define SYNC_UNCLAIMED_MAX 64 /* contents without an announcement so far */
 
 struct sync_copy_options {
-    struct eid_patterns from[SYNC_PATTERNS_MAX]; /* who may synchronise to the folder */
+    struct eid_patterns
+        from[SYNC_PATTERNS_MAX]; /* the endpoints that may synchronise to the folder */
     size_t from_len;
-    struct files_limits limits; /* of content that is on its way; `share` is of all limits */
+    struct files_limits limits; /* of content in transfer; `share` is of all limits */
     uint64_t files_max;         /* names */
     uint64_t total_max;         /* bytes of all files that were placed */
     bool remove, hidden;

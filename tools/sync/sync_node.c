@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can go wrong: the node refuses (a pause, then again), goes away (all that it had not taken
- * goes again), or the user cannot take a delivery (the end). */
+/* What can go wrong: the node refuses (repeated after a pause); it ends (all payloads that it had
+ * not taken are repeated); or the user cannot take a delivery (the end). */
 #include "tools/sync/sync_node.h"
 
 #include <assert.h>
@@ -163,7 +163,8 @@ static int give_items(struct sync_node *n, tick now)
     return aap2_client_flush(n->link.tx);
 }
 
-/* What had not been taken goes again; transfers begin with what their sender says then. */
+/* Repeats payloads that had not been taken; transfers begin with the state that their sender
+ * reports then. */
 static void lose_node(struct sync_node *n)
 {
     const size_t len = n->len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What both ends of helio-sync have at their node: payloads wait in a ring until the node has taken
- * them, and are given again when it refuses, or goes away and comes back.
+ * The connection of both ends of helio-sync to their node: payloads wait in a ring until the node
+ * has taken them. They are repeated when the node refuses them, or ends and returns.
  */
 #ifndef TOOLS_SYNC_NODE_H
 #define TOOLS_SYNC_NODE_H
@@ -20,7 +20,7 @@ struct sync_node_user {
     /* A delivery. 0: the node may forget it; else this ends the run, with the bundle at the node.
      */
     int (*take)(void *context, const char *source, const char *neighbour, struct slice payload);
-    /* Calls sync_node_push while there is room. */
+    /* Calls sync_node_push while the ring has space. */
     void (*fill)(void *context, tick now);
     /* What became of the oldest payload of a transfer; with all of them: the node is gone. */
     void (*answered)(void *context, bool taken);
@@ -52,7 +52,7 @@ void sync_node_fini(struct sync_node *n);
 void sync_node_start(struct sync_node *n);
 /* Ends it now. */
 void sync_node_end(struct sync_node *n);
-/* The same after a failure, which is told. */
+/* The same after a failure, which is reported. */
 void sync_node_fail(struct sync_node *n, const char *what, const char *why);
 
 bool sync_node_full(const struct sync_node *n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file is complete before it gets its name, by one rename. What can go wrong: a folder, a link or
- * somebody's file in the way, no rights, a full disk. */
+ * another user's file has the name; no rights; a full disk. */
 #include "tools/sync/sync_place.h"
 
 #include <errno.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of a copy, below its folder. No symbolic link is followed. What this synchronisation did
- * not put there, or what has changed since, is never overwritten and never removed. Calls return 0,
- * HELIO_EINVAL (something is in the way), HELIO_EFORMAT (it is not that content), or what the
- * system says.
+ * Files of a copy, below its folder. No symbolic link is followed. Files that this synchronisation
+ * did not write, or that have changed since, are never overwritten and never removed. Calls return
+ * 0, HELIO_EINVAL (another file has the name), HELIO_EFORMAT (its content differs), or a system
+ * error.
  */
 #ifndef TOOLS_SYNC_PLACE_H
 #define TOOLS_SYNC_PLACE_H
 
 #include "tools/sync/sync_work.h"
 
-#define SYNC_NEW "new" /* of the state folder: a file on its way to its place */
+#define SYNC_NEW "new" /* of the state folder: a file before its rename */
 
 /* Makes SYNC_NEW of bytes. */
 int sync_place_write(int state, struct slice content);
@@ -19,7 +19,7 @@ int sync_place_write(int state, struct slice content);
 int sync_place_copy(int dir, const char *name, const struct sync_placed *placed, int state,
                     struct sync_work *w, uint64_t *left);
 
-/* Moves file `from` of `state` to a name, with the time and mode of its entry. Of what is there
+/* Moves file `from` of `state` to a name, with the time and mode of its entry. Of existing files
  * only `placed` is overwritten; another file becomes name.1, name.2, …: *aside. `placed` is the new
  * file then. */
 int sync_place_put(int state, const char *from, int dir, const struct sync_entry *e,

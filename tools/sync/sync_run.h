@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helio-sync send and receive: the two ends at a node, with what is told to people. */
+/* helio-sync send and receive: the two ends at a node, with their messages to users. */
 #ifndef TOOLS_SYNC_RUN_H
 #define TOOLS_SYNC_RUN_H
 
@@ -28,19 +28,19 @@ struct sync_send {
     struct sync_source source;
     struct sync_node node;
     tick shown_at, told_at;
-    uint64_t refused, failed; /* of names: what was told */
+    uint64_t refused, failed; /* of names: reported ones */
     bool terminal, waits, interrupted;
-    int folder; /* the last look's error, which was told */
+    int folder; /* the last look's error, which was reported */
     void (*over)(void *context);
     void *context;
 };
 
-/* The options stay the caller's. 0, or an error that was told; fini in any case. */
+/* The options stay the caller's. 0, or an error that was reported; call fini in any case. */
 int sync_send_init(struct sync_send *r, struct world *w, const struct sync_options *o,
                    uint64_t random, void (*over)(void *context), void *context);
 void sync_send_fini(struct sync_send *r);
 void sync_send_stop(struct sync_send *r);
-/* The copy is equal to the folder, or the end was asked for without --once. */
+/* The copy is equal to the folder, or the end was requested without --once. */
 bool sync_send_good(const struct sync_send *r);
 json_t *sync_send_json(const struct sync_send *r);
 

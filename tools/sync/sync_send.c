@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sending end at a node. What can go wrong: the folder cannot be read (told once; it is looked
- * at again), its table cannot be written (the end). */
+/* The sending end at a node. What can go wrong: the folder cannot be read (reported once; it is
+ * read again later); its table cannot be written (the end). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "tools/sync/sync_run.h"
 
 #define TURN (250 * TICK_MS)     /* how often inotify is asked */
-#define SHOWN (500 * TICK_MS)    /* how often a terminal is told how far it is */
-#define WAITS_TOLD (60 * TICK_S) /* how often it is said that nobody answers */
+#define SHOWN (500 * TICK_MS)    /* how often the progress is shown on a terminal */
+#define WAITS_TOLD (60 * TICK_S) /* how often a missing answer is reported */
 
 static uint64_t ask_wall(void *context)
 {
@@ -134,7 +134,7 @@ static void tell_folder(struct sync_send *r, int folder)
     r->folder = folder;
 }
 
-/* Everything was asked for, and nothing was answered. */
+/* Everything was requested, and nothing was answered. */
 static void tell_silence(struct sync_send *r, tick now)
 {
     const struct sync_source_counts *c = &r->source.counts;

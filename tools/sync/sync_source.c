@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: looks (sync_look.c) announce new versions; a message takes all that are due, with
- * small contents; long ones become transfers; the copy's answers end them. What can go wrong: no
- * answer (asked again, without content, ever more rarely), a content that the copy does not have
- * (it goes along the next time), a refusal (told; tried again later), a change meanwhile (a higher
- * version).
+ * The normal case: looks (sync_look.c) announce new versions. A message contains all that are due,
+ * with small contents; long contents become transfers; the copy's answers end them. What can go
+ * wrong: no answer (repeated without content, with growing pauses); a content that the copy does
+ * not have (it is sent with the next message); a refusal (reported; repeated later); a change
+ * meanwhile (a higher version).
  */
 #include "tools/sync/sync_source.h"
 
@@ -26,7 +26,7 @@
 #define HELD_MAX (60 * TICK_S)
 #define CLEAR_PAUSE TICK_S
 
-/* ---- what is under way ---- */
+/* ---- state of a name ---- */
 
 struct sync_pending *sync_source_pending(struct sync_entry *e)
 {
@@ -83,7 +83,7 @@ static void set_version(struct sync_source *s, struct sync_entry *e)
     e->reason = SYNC_REASON_NONE;
 }
 
-/* Has the copy a file with this content, or is one on its way there? */
+/* Does the copy have a file with this content, or is one in transfer? */
 static bool copy_has(const struct sync_source *s, const struct sync_entry *e,
                      const uint8_t sha[FILES_SHA])
 {
@@ -382,7 +382,7 @@ static int take_refused(struct sync_source *s, struct sync_entry *e, uint32_t re
     return 0;
 }
 
-/* A folder may be in the way of a file until the last name below it is gone. */
+/* A folder may block the name of a file until the last name below it is removed. */
 static void retry_displaced(struct sync_source *s)
 {
     list_for_each (it, &s->open) {

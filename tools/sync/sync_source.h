@@ -29,15 +29,15 @@ struct sync_source_options {
 struct sync_source_counts {
     uint64_t looks, hashed;          /* files that were read for their SHA-256 */
     uint64_t messages, announced;    /* entries of these */
-    uint64_t inlined, pushed;        /* contents that went in messages; as transfers */
+    uint64_t inlined, pushed;        /* contents that were sent in messages; as transfers */
     uint64_t known;                  /* changes whose content the copy had under another name */
     uint64_t confirmed, gone;        /* files; names that are gone */
     uint64_t wanted, refused;        /* answers */
-    uint64_t foreign, others;        /* payloads that are none of ours; of another endpoint */
+    uint64_t foreign, others;        /* foreign payloads; of another endpoint */
     uint64_t left[FILES_LEFT_COUNT]; /* entries of the last look that are left out */
 };
 
-/* What is under way with a name. More than one of resting, open and missing may hold. */
+/* The state of a name. More than one of resting, open and missing may hold. */
 struct sync_pending {
     struct sync_entry *entry;
     bool missing; /* one look did not find it */
@@ -51,7 +51,7 @@ struct sync_pending {
     bool with, pushing, pushed, told; /* content goes along; a transfer is under way; one was
                                        * confirmed; a refusal was told */
     bool displaced;                   /* the last refusal was for its place */
-    bool cleared;                     /* … and a name that is gone may be in its way */
+    bool cleared;                     /* … and a name that was removed may block it */
     tick held;                        /* gone, and no name with its content is confirmed: to the
                                        * next check; 0: not so */
     uint32_t number;                  /* of the last message that had it */
@@ -76,7 +76,7 @@ struct sync_source {
     uint32_t number; /* of the last message */
     tick look_at;    /* the next look */
     tick earliest;   /* not before, whatever changes */
-    tick clear_at;   /* `cleared` is found anew, not before this */
+    tick clear_at;   /* `cleared` is computed again, not before this */
     bool clear;      /* … when this is set */
     bool room_made;  /* a name is gone at the copy: what had no place may have one now */
     bool changed;    /* something did since the last look */
@@ -101,12 +101,12 @@ void sync_source_fini(struct sync_source *s);
  * *folder: what it says of the folder: nothing is taken for gone, and it is looked at again. */
 int sync_source_turn(struct sync_source *s, tick now, int *folder);
 
-/* A message to be given to the node, at most `room` bytes long, which has room for any entry
- * (SYNC_MESSAGE_MIN). Its length; 0: there is none now. Transfers are s->sender's. */
+/* A message for the node, at most `room` bytes long, which is enough for any entry
+ * (SYNC_MESSAGE_MIN). Returns its length; 0: there is none now. Transfers are s->sender's. */
 #define SYNC_MESSAGE_MIN (SYNC_HEAD + SYNC_CHANGE + FILES_NAME_MAX + SYNC_INLINE_MAX)
 size_t sync_source_next(struct sync_source *s, uint8_t *out, size_t room);
 
-/* A payload that came for us from endpoint `source`. 0, or an error of the table. */
+/* A payload from endpoint `source`. 0, or an error of the table. */
 int sync_source_take(struct sync_source *s, const char *source, struct slice payload, tick now);
 
 /* All of the folder is confirmed, as the last two looks saw it. */
@@ -115,7 +115,7 @@ bool sync_source_equal(const struct sync_source *s);
 /* For sync_look.c: looks at the folder, and reads what rests. */
 int sync_look_turn(struct sync_source *s, int *folder);
 void sync_look_end_sum(struct sync_source *s);
-/* What is under way with an entry, made if there was nothing. NULL: no memory. */
+/* The state of an entry, created if there was none. NULL: no memory. */
 struct sync_pending *sync_source_pending(struct sync_entry *e);
 void sync_source_settle(struct sync_source *s,
                         struct sync_entry *e); /* frees it, when nothing is */

@@ -21,7 +21,7 @@
 #define FILE_NAME "table"
 #define FOLDER (O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
 #define RECORD_MAX (8 + 128 + 2 * FILES_SHA + FILES_SOURCE_MAX + FILES_NAME_MAX)
-#define REWRITE_LEAST 4096 /* records that are not worth writing the file anew */
+#define REWRITE_LEAST 4096 /* records for which the file is not rewritten */
 
 /* ---- entries ---- */
 

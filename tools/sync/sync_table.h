@@ -47,7 +47,7 @@ struct sync_entry {
     struct sync_owner *owner;
     struct list gone;        /* in owner->gone */
     const char *source;      /* its name */
-    struct sync_pending *to; /* the source's: what is under way (sync_source.h); NULL: nothing */
+    struct sync_pending *to; /* the source's state (sync_source.h); NULL: none */
     struct sync_work *work;  /* the copy's: what is known and read of files; NULL: nothing */
     uint64_t look;           /* the source's last look that found it */
     char name[];
@@ -59,7 +59,7 @@ struct sync_table {
     uint64_t bytes;    /* placed, all together */
     uint64_t newest;   /* the highest version */
     uint64_t gone_len; /* entries that sync_entry_gone */
-    int dir, lock, fd; /* the state folder; who holds it; the file; -1: not open */
+    int dir, lock, fd; /* the state folder; the lock; the file; -1: not open */
 };
 
 /* Makes and locks the folder `part` in SYNC_FOLDER in `folder`, and reads what is in it. 0,
@@ -87,8 +87,8 @@ struct sync_entry *sync_table_add(struct sync_table *t, const char *name);
 int sync_table_set_source(struct sync_table *t, struct sync_entry *e, const char *source);
 /* NULL: no entry is of that node. */
 struct sync_owner *sync_table_owner(const struct sync_table *t, const char *source);
-/* Can it (NULL: a new one) have so many bytes at the place of `before` ones of its own, where all
- * have `all` and each has `share`? */
+/* May it (NULL: a new one) have so many bytes in place of `before` ones of its own, if all have
+ * `all` and each has `share`? */
 bool sync_table_room(const struct sync_table *t, const struct sync_owner *o, uint64_t before,
                      uint64_t size, uint64_t all, uint64_t share);
 /* So many percent of a limit, and at least 1; 0 percent: all of it. */

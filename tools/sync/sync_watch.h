@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells that something below a folder has changed, not what: the folder is looked through then. So
- * an overflow of the kernel's queue, and a folder that appears, need nothing of their own.
+ * Reports that something below a folder has changed, not what: the folder is searched then. So an
+ * overflow of the kernel's queue, and a new folder, need no special treatment.
  */
 #ifndef TOOLS_SYNC_WATCH_H
 #define TOOLS_SYNC_WATCH_H
@@ -20,7 +20,7 @@ void sync_watch_fini(struct sync_watch *w);
 
 /* Watches one folder too; again does nothing. */
 void sync_watch_add(struct sync_watch *w, const char *path);
-/* Reads what has come. True: something has changed since the last call. */
+/* Reads the kernel's events. True: something has changed since the last call. */
 bool sync_watch_changed(struct sync_watch *w);
 
 #endif

@@ -3,7 +3,8 @@
  * The head: magic 4, version 1, kind 1, entries 2, number 4, CRC-32C 4, which covers the payload
  * with its own bytes as zero. A change: version 8, type 1, flags 1 (1 executable, 2 with content),
  * length of the name 2, size 8, time 8, SHA-256 32, length of the content 4, name, content. An
- * answer: version 8, state 1, reason 1, zero 2. What can go wrong on the way in is a verdict.
+ * answer: version 8, state 1, reason 1, zero 2. What can go wrong in a received payload is a
+ * verdict.
  */
 #include "tools/sync/sync_wire.h"
 

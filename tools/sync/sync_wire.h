@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the two ends of helio-sync put into their bundles beside files (docs/helio-sync.md, "On the
- * wire"). A message says of up to SYNC_ENTRIES_MAX names what the newest version of each is, so
- * messages may come in any order, twice, or not at all: the highest version of a name counts. Small
- * content lies in the message; longer content is a transfer of tools/files. All numbers are in
- * network byte order. Pure.
+ * The payloads of both ends of helio-sync beside files (docs/helio-sync.md, "On the wire"). A
+ * message contains the newest version of up to SYNC_ENTRIES_MAX names. So messages may arrive in
+ * any order, twice, or not at all: the highest version of a name counts. Small content is in the
+ * message; longer content is a transfer of tools/files. All numbers are in network byte order.
+ * Pure.
  */
 #ifndef TOOLS_SYNC_WIRE_H
 #define TOOLS_SYNC_WIRE_H
@@ -28,7 +28,7 @@ enum sync_kind {
 
 struct sync_head {
     enum sync_kind kind;
-    uint32_t number; /* of a message with changes; answers repeat it; 0: nobody asked */
+    uint32_t number; /* of a message with changes; answers repeat it; 0: unsolicited */
     uint32_t count;  /* entries, 1 to SYNC_ENTRIES_MAX */
 };
 
@@ -70,8 +70,8 @@ struct sync_answer {
     uint32_t reason; /* of a refusal */
 };
 
-/* Append an entry to a message whose first SYNC_HEAD bytes are skipped. False: no room; nothing is
- * written. */
+/* Append an entry to a message whose first SYNC_HEAD bytes are skipped. False: it does not fit;
+ * nothing is written. */
 bool sync_write_change(struct writer *w, const struct sync_change *c);
 bool sync_write_answer(struct writer *w, const struct sync_answer *a);
 /* Completes the message of `len` bytes: its head. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can go wrong: a file that changes while it is read (it is read anew), memory, a full disk.
- */
+/* What can go wrong: a file that changes while it is read (it is read again), memory, a full
+ * disk. */
 #include "tools/sync/sync_work.h"
 
 #include <dirent.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the copy has to read of files before a name can have its place: in parts, so that signals,
- * timers and other sources have their turn between two of them. A file is read once: its SHA-256
- * stays known while inode, size and time are the same.
+ * Files that the copy must read before a name can get its place. They are read in parts, so that
+ * signals, timers and other sources get their turn between two parts. A file is read once: its
+ * SHA-256 stays known while inode, size and time are the same.
  *
- * Of an entry: nothing -> read at once, as far as the turn's bytes go -> in its owner's queue,
- * which goes on by turns -> nothing. A queue is in memory only: after a restart the source asks
- * again.
+ * Of an entry: nothing -> read at once, within the turn's bytes -> in its owner's queue, which
+ * continues by turns -> nothing. A queue is in memory only: after a restart the source asks again.
  */
 #ifndef TOOLS_SYNC_WORK_H
 #define TOOLS_SYNC_WORK_H
@@ -22,9 +21,9 @@ struct sync_sum {
     uint64_t at;
 };
 
-/* Goes on with an open file, which `st` is of, and writes what it reads to `to` (-1: nowhere).
- * *left: bytes of this turn. 0: s->file.sha is known. HELIO_EAGAIN: the next turn goes on.
- * HELIO_EFORMAT: it changed meanwhile. */
+/* Continues with an open file, to which `st` belongs, and writes the bytes that it reads to `to`
+ * (-1: nowhere). *left: bytes of this turn. 0: s->file.sha is known. HELIO_EAGAIN: the next turn
+ * continues. HELIO_EFORMAT: it changed meanwhile. */
 int sync_sum_read(struct sync_sum *s, int fd, const struct stat *st, int to, uint64_t *left);
 void sync_sum_end(struct sync_sum *s);
 /* *right: bytes have that SHA-256. 0 or HELIO_ENOMEM. */
@@ -33,16 +32,17 @@ int sync_sum_bytes(struct slice content, const uint8_t sha[FILES_SHA], bool *rig
 struct sync_work {
     struct list order; /* in its owner's `works`; empty: it is not in the queue */
     struct sync_entry *entry;
-    struct sync_sum here, content; /* the file under its name; its content that came */
+    struct sync_sum here, content; /* the file under its name; its received content */
     struct sync_sum copy;          /* another file, of which `made` is a copy */
     char made[24];                 /* in the state folder */
-    char *peer;                    /* who is answered; NULL: not in the queue */
+    char *peer;                    /* the endpoint to answer; NULL: not in the queue */
     uint32_t number;               /* of the message that is answered */
 };
 
 /* The entry's, made if there was none. `serial` is of no other work. NULL: no memory. */
 struct sync_work *sync_work_of(struct sync_entry *e, uint64_t serial);
-/* Into its owner's queue, or at its place there: who is answered. 0 or HELIO_ENOMEM. */
+/* Adds it to its owner's queue, or keeps its place there; the endpoint to answer. 0 or
+ * HELIO_ENOMEM. */
 int sync_work_add(struct sync_work *w, struct list *busy, const char *peer, uint32_t number);
 bool sync_work_queued(const struct sync_entry *e);
 /* Nothing is to be done: out of the queue, without the file that it made. `forget`: its sums, too.
