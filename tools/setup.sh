@@ -23,7 +23,7 @@ build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcb
     iproute2 ethtool procps lowdown python3-yaml)
 lab=(python3-venv python3-matplotlib python3-jinja2 python3-sgp4)
 test=(chromium mkdocs mypy python3-typeshed nftables groff-base parallel g++ clang clang-tidy clang-format libclang-rt-14-dev llvm tshark binutils
-    libudt-dev libsrt-openssl-dev libfec-dev mmdebstrap systemd-container gnupg python3-setuptools python3-wheel python3-pytest softhsm2 opensc)
+    libudt-dev libsrt-openssl-dev libfec-dev mmdebstrap systemd-container gnupg python3-setuptools python3-wheel python3-pytest softhsm2 opensc dnsmasq-base)
 
 want=("${build[@]}")
 [ "${1:-build}" != build ] && want+=("${lab[@]}")

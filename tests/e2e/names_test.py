@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host names as `remote` of links: nodes with a file of hosts of their own, in which names come, move and go.
+"""Host names as `remote` of links: nodes with a file of hosts of their own, or a DNS server, in which names come, move and go.
 usage: names_test.py BIN OUT [TEST...]"""
 
 import os
+import random
+import shutil
+import signal
 import subprocess
 import time
 
@@ -27,7 +30,7 @@ class NamesTest(NodeCase):
         self.file = self.lab.path("hosts")
         self.hosts()
         self.lab.command = self.command
-        self.extra = ""
+        self.extra = self.resolver = ""
 
     def sandboxed(self):
         """The resolver works there, too. A sanitizer's own end of a process looks at it as a debugger does."""
@@ -39,8 +42,8 @@ class NamesTest(NodeCase):
     def command(self, name, program, *arguments):
         """Each node sees our file as /etc/hosts."""
         del name
-        script = 'mount --bind "$0" /etc/hosts && exec "$@"'
-        return [*self.space, "sh", "-c", script, self.file, self.lab.program(program), *arguments]
+        script = 'mount --bind "$0" /etc/hosts && { [ -z "$1" ] || mount --bind "$1" /etc/resolv.conf; } && shift && exec "$@"'
+        return [*self.space, "sh", "-c", script, self.file, self.resolver, self.lab.program(program), *arguments]
 
     def hosts(self, *lines):
         """In place: the nodes have this file, whatever its name is later."""
@@ -149,6 +152,78 @@ class NamesTest(NodeCase):
         self.lab.start_node(2, self.configs[2])
         self.up(1)
         self.assertEqual(self.link(1)["remote_address"], f"127.0.0.9:{self.port}")
+        self.one_bundle(1, 2)
+
+    def dns(self):
+        """The nodes ask a DNS server of this test alone, by UDP and TCP."""
+        if not shutil.which("dnsmasq") or os.getuid() != 0:
+            self.skipTest("dnsmasq and root are needed for a DNS server at port 53")
+        self.server_address = f"127.{random.randrange(64, 128)}.{random.randrange(256)}.{random.randrange(1, 255)}"
+        self.resolver, self.zone, self.server = self.lab.path("resolv.conf"), self.lab.path("zone"), None
+        with open(self.resolver, "w", encoding="ascii") as f:
+            f.write(f"nameserver {self.server_address}\n")
+        self.records()
+
+    def records(self, *addresses):
+        """What the server answers for the name, from now on."""
+        with open(self.zone, "w", encoding="ascii") as f:
+            f.write("".join(f"{address} {NAME}\n" for address in addresses))
+        if self.server is not None:
+            self.server.send_signal(signal.SIGHUP)
+
+    def serve(self):
+        log = self.lab.path("dns.log")
+        self.server = subprocess.Popen(["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", f"--addn-hosts={self.zone}",
+                                        f"--local=/{NAME.split('.', 1)[1]}/", "--local-ttl=0", "--bind-interfaces", f"--listen-address={self.server_address}",
+                                        "--except-interface=none", "--user=root", "--pid-file=", "--log-queries", f"--log-facility={log}"])
+        self.addCleanup(self.server.wait)
+        self.addCleanup(self.server.kill)
+
+    def asked(self):
+        with open(self.lab.path("dns.log"), encoding="utf-8") as f:
+            return f.read().count("query[")
+
+    def moves_in_dns(self, adapter):
+        """No server; then one without the name; then the name, at one address after the other."""
+        self.dns()
+        self.datagram_pair(adapter)
+        wait_for(lambda: self.link(1)["lookups_failed"] >= 1, 120)
+        self.serve()
+        wait_for(lambda: os.path.exists(self.lab.path("dns.log")) and self.asked() > 0, 120)
+        self.assertFalse(self.link(1)["up"])
+        self.records("127.0.0.2")
+        self.up(1)
+        self.one_bundle(1, 2)
+        self.one_bundle(2, 1)
+        self.lab.stop("node2", self.running[2])
+        with open(self.configs[2], encoding="utf-8") as f:
+            moved = f.read().replace("127.0.0.2:", "127.0.0.9:")
+        with open(self.configs[2], "w", encoding="utf-8") as f:
+            f.write(moved)
+        self.lab.start_node(2, self.configs[2])
+        self.records("127.0.0.9")
+        wait_for(lambda: self.link(1)["remote_address"] == f"127.0.0.9:{self.ports[1]}", 240)  # each 60 s
+        self.up(1)
+        self.one_bundle(1, 2)
+        self.server.kill()  # without answers the address stays
+        self.server.wait()
+        failed = self.link(1)["lookups_failed"]
+        wait_for(lambda: self.link(1)["lookups_failed"] > failed, 240)
+        self.assertEqual(self.link(1)["remote_address"], f"127.0.0.9:{self.ports[1]}")
+        self.one_bundle(2, 1)
+
+    def test_ltp_dns(self):
+        self.sandboxed()
+        self.moves_in_dns("ltp-udp")
+
+    def test_tcpcl_dns(self):
+        """Each attempt asks; of two addresses the second one answers."""
+        self.dns()
+        self.serve()
+        self.stream_pair("tcpcl")
+        wait_for(lambda: self.link(1)["lookups_failed"] >= 2, 60)
+        self.records("127.0.0.8", "127.0.0.1")
+        self.up(1)
         self.one_bundle(1, 2)
 
     def test_tcpcl_next_address(self):
