@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples of every --help, run as they are printed: each is a command that its program takes. What they name (nodes, files) is not
 there, and what goes on is ended. And what a mistake is answered with. usage: help_test.py BIN SOURCE"""
+import itertools
 import os
 import re
 import signal
@@ -12,12 +13,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from page import ALONE
+
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "links", "stream", "change", "status", "check"),
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint", "sign", "verify", "encrypt", "decrypt", "explain"),
                "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert", "fop", "farm"),
                "helio-sle": ("provider", "user", "bench", "bridge", "sim", "modem", "control"), "helio-csts": ("provider", "monitor", "forward"), "helio-store": ("check", "list", "export", "repair"),
                "helio-ltp": ("send", "receive"), "helio-sync": ("send", "receive"), "helio-lab": ("passes",)}
+# Examples have fixed ports: where that is permitted, each is in a network of its own.
+PREFIX = ALONE if subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode == 0 else []
 LEFT_OUT = ("helio-emu bridge --a", "--background")  # interfaces of this machine; what would go on
 NOT_TAKEN = re.compile(r"Try [`']|unrecognized|invalid choice|command not found|are required|unexpected|what is this|syntax error|usage:|--help", re.I)
 
@@ -25,10 +30,10 @@ NOT_TAKEN = re.compile(r"Try [`']|unrecognized|invalid choice|command not found|
 def printed(words):
     """The examples, a command each: lines that end in a backslash go on in the next one."""
     said = subprocess.run([BIN / words[0], *words[1:], "--help"], capture_output=True, text=True, check=True).stdout
-    parts = re.split(r"(?m)^ *examples?:\n", said)
-    lines = [] if len(parts) < 2 else parts[1].split("\n\n")[0].splitlines()
+    parts = re.split(r"(?im)^ *examples?\b.*:\n", said)
+    lines = list(itertools.takewhile(lambda line: line.startswith(" "), [] if len(parts) < 2 else parts[1].splitlines()))
     joined = "\n".join(line.strip() for line in lines).replace("\\\n", " ")
-    return [line for line in joined.splitlines() if line and not line.startswith("exit codes:")]
+    return joined.splitlines()
 
 
 def wrapped(words):
@@ -45,7 +50,7 @@ def run(line, folder):
     with tempfile.TemporaryDirectory(dir=folder) as place:
         for name in ("examples", "campaigns", "traces"):
             os.symlink(SOURCE / name, os.path.join(place, name))
-        p = subprocess.Popen(["bash", "-c", line], cwd=place, env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": place}, stdin=subprocess.DEVNULL,
+        p = subprocess.Popen([*PREFIX, "bash", "-c", line], cwd=place, env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": place}, stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
             return p.communicate(timeout=2)[1]
@@ -87,8 +92,10 @@ def main():
     programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("helio"))
     commands = [[name, *more] for name in programs for more in ([], *([sub] for sub in SUBCOMMANDS.get(name, ())))]
     with ThreadPoolExecutor(4) as pool, tempfile.TemporaryDirectory(prefix="helio-help-") as folder:
-        found = dict.fromkeys(line for lines in pool.map(printed, commands) for line in lines)
-        wrong = [text for words in MISTAKES for text in mistaken(words)] + [text for texts in pool.map(wrapped, commands) for text in texts]
+        examples = list(pool.map(printed, commands))
+        found = dict.fromkeys(line for lines in examples for line in lines)
+        wrong = [f"no examples: {' '.join(words)}" for words, lines in zip(commands, examples) if not lines]
+        wrong += [text for words in MISTAKES for text in mistaken(words)] + [text for texts in pool.map(wrapped, commands) for text in texts]
         for line in found:
             first = re.findall(r"\bhelio[a-z-]*", line)
             if not first or not set(first) & set(programs):
@@ -98,7 +105,7 @@ def main():
             if NOT_TAKEN.search(said):
                 wrong.append(f"{line}\n    {said.strip()}")
     assert not wrong, "\n".join(wrong)
-    assert len(wanted) > 60, len(wanted)
+    assert len(wanted) > 170, len(wanted)
     print(f"{len(wanted)} examples of {len(commands)} helps")
 
 
