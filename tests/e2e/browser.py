@@ -67,8 +67,8 @@ class Browser:
                    "--disable-dev-shm-usage",
                    "--force-device-scale-factor=1", f"--window-size={self.width},{self.height}",
                    "--user-data-dir=" + self.profile.name, "about:blank"]
-        # The browser reads from its descriptor 3 and writes to 4.
-        shell = ["sh", "-c", f'exec 3<&{read} 4>&{write}; exec "$@"', "sh", *command]
+        # The browser reads from its descriptor 3 and writes to 4. Debian's sh knows descriptors of one digit.
+        shell = ["bash", "-c", f'exec 3<&{read} 4>&{write}; exec "$@"', "bash", *command]
         self.process = subprocess.Popen(shell, pass_fds=(read, write), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(read)

@@ -45,6 +45,7 @@ class Page:
         line = self.p.stdout.readline()
         assert "the page is http://" in line, (line, self.p.stderr.read())
         self.url = re.search(r"http://\S+", line)[0]
+        self.change_token = urllib.parse.urlsplit(re.search(r"http://\S+", self.p.stdout.readline())[0]).fragment if words[-1] == "--change" else None
         self.port = urllib.parse.urlsplit(self.url).port
 
     def end(self):
@@ -57,6 +58,13 @@ class Page:
             c.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
             answer = c.getresponse()
             return answer.status, answer.headers, answer.read().decode()
+
+    def change(self, token=None, **what):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+        with contextlib.closing(c):
+            c.request("POST", "/change", json.dumps(what), headers={"Authorization": f"Bearer {token}"} if token else {})
+            answer = c.getresponse()
+            return answer.status, answer.read().decode()
 
     def state(self):
         status, headers, text = self.ask("/state.json")
@@ -284,6 +292,79 @@ class Live(Folder):
                 self.assertNotIn(token, shown.evaluate("location.href"))
                 self.assertTrue(shown.evaluate("document.querySelector('#ask').hidden"))
 
+    def test_bundles_and_changes(self):
+        """Where bundles wait and why, the way of one as it happens, and links that are changed by those who may."""
+        self.start("line: [leo, gs, mcc]\nlink: {rate: 10Mbit/s, delay: 5ms}\nduration: 1h\n")
+        self.assertEqual(self.page().change("0123456789abcdef", link="gs-mcc", do="down")[0], 403, "it was not started with --change")
+        page = self.page("--change")
+        page.until(lambda s: s["phase"] == "running", "the lab")
+        for token in (None, "wrong", page.change_token + "x"):
+            self.assertEqual(page.change(token, link="gs-mcc", do="down")[0], 401)
+            self.assertEqual(json.loads(page.ask("/role.json", token=token)[2]), {"change": False})
+        self.assertEqual(json.loads(page.ask("/role.json", token=page.change_token)[2]), {"change": True})
+        for wrong, words in (({"link": "nowhere", "do": "down"}, "there is no link"), ({"link": "gs-mcc", "do": "set", "keys": ["rate=fast"]}, "rate"),
+                             ({"link": "gs-mcc", "do": "set", "keys": ["rate"]}, "KEY=VALUE"), ({"link": "gs-mcc", "do": "burn"}, "no change"), ({"do": "up"}, "no change")):
+            status, text = page.change(page.change_token, **wrong)
+            self.assertEqual((status, words in text), (400, True), text)
+        self.assertEqual(page.change(page.change_token, link="gs-mcc", do="down")[0], 200)
+        pings = subprocess.Popen([BIN / "helio-lab", self.lab, "exec", "leo", "helio-ping", "-c", "3", "-i", "0.1", "mcc"], stdout=subprocess.DEVNULL)
+        self.addCleanup(pings.wait)
+        self.addCleanup(pings.terminate)
+        state = page.until(lambda s: any(w["bundles"] == 3 for w in s["waits"]), "bundles that wait")
+        waits = [w for w in state["waits"] if w["bundles"] == 3]
+        self.assertEqual([(w["node"], w["destination"]) for w in waits], [("gs", "ipn:3.0")])
+        self.assertIn("in the queue of link to-mcc", waits[0]["where"])
+        self.assertIn("it is set to down", waits[0]["why"])
+        self.assertIn("link gs-mcc down (by hand)", [event["text"] for event in state["events"]])
+        told = self.way(page, waits[0]["id"])
+        self.assertIn("this node forwarded it", told["leo"]["why"])
+        self.assertEqual((told["gs"]["where"], told["mcc"]["known"]), (waits[0]["where"], False))
+        self.assertIn("SOURCE,CREATED,SEQUENCE", self.way(page, "nothing")["gs"]["why"])
+        if browser.find():
+            self.check_change_in_browser(page, waits[0]["id"])
+        else:
+            self.assertEqual(page.change(page.change_token, link="gs-mcc", do="up")[0], 200)
+        page.until(lambda s: not s["waits"], "nothing waits")
+        self.assertTrue(self.way(page, waits[0]["id"])["mcc"]["known"])
+        self.assertEqual(page.change(page.change_token, link="leo-gs", do="set", keys=["rate=2Mbit/s", "queues=strict"])[0], 200)
+        page.until(lambda s: s["links"][0]["ways"][0]["sender"]["rate_bps"] == 2000000, "the new rate")
+
+    def way(self, page, bundle):
+        return {one["node"]: one for one in json.loads(page.ask("/way.json?bundle=" + urllib.parse.quote(bundle))[2])}
+
+    def check_change_in_browser(self, page, bundle):
+        """At two widths all can be read. A click on a waiting bundle shows its way, which goes on when the link is up again."""
+        with browser.Browser() as b:
+            shown, give_up = b.open(page.url), time.monotonic() + 300
+            shown.evaluate(f"location.hash = '{page.change_token}'; location.reload()")
+
+            def wait(what):
+                while not shown.evaluate(what):
+                    self.assertLess(time.monotonic(), give_up, (what, shown.evaluate("document.body.innerText")))
+                    time.sleep(0.2)
+
+            wait("document.querySelectorAll('#waits tr[data-node=gs]').length == 1")
+            self.assertTrue(shown.evaluate("document.querySelector('#change').hidden"))
+            shown.evaluate("document.querySelector('#waits tr[data-node=gs]').click(); document.querySelector('#links tr[data-link=gs-mcc]').click()")
+            wait("document.querySelector('#way tr[data-node=gs]')?.innerText.includes('in the queue of link to-mcc')")
+            self.assertEqual(shown.evaluate("document.querySelector('#bundle').value"), bundle)
+            self.assertFalse(shown.evaluate("document.querySelector('#change').hidden"))
+            for dark in (False, True):
+                shown.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+                for name, size in (("phone", browser.PHONE), ("screen", browser.SCREEN)):
+                    shown.resize(size)
+                    time.sleep(1.5)  # it is drawn anew each second
+                    self.assertEqual(shown.unreadable(), [], (name, dark))
+                    shown.screenshot(self.folder / f"page-{name}{'-dark' if dark else ''}.png", whole=True)
+            shown.evaluate("document.querySelector('#change').elements.rate.value = 'fast'; document.querySelector('#change').requestSubmit()")
+            wait("document.querySelector('#change_said.bad')?.textContent.includes('rate')")
+            shown.evaluate("document.querySelector('#change').elements.up.click()")
+            wait("document.querySelector('#change_said').textContent.includes('done')")
+            wait("document.querySelector('#events').textContent.includes('link gs-mcc up (by hand)')")
+            wait("!document.querySelector('#way tr[data-node=mcc]').innerText.includes('never here')")
+            wait("document.querySelector('#waits').innerText.includes('nothing waits')")
+            self.assertEqual([text for text in shown.complaints if "400" not in text], [])
+
     def test_goodput_of_other_adapters(self):
         """Bytes of bundles that arrive, of each adapter that counts no segments."""
         for adapter in ("{adapter: tcpcl, tls: off}", "{adapter: udp, rate: 20Mbit/s}", "{adapter: stcp}"):
@@ -357,6 +438,12 @@ class Live(Folder):
             while not shown.evaluate("document.querySelectorAll('#map g[data-node]').length == 3 && document.querySelectorAll('#links tbody tr[data-link]').length == 4"):
                 self.assertLess(time.monotonic(), give_up, shown.evaluate("document.body.innerText"))
                 time.sleep(0.2)
+            self.assertGreaterEqual(shown.evaluate("document.querySelectorAll('#timeline rect.contact').length"), 2)
+            for size in (browser.PHONE, browser.SCREEN):
+                shown.resize(size)
+                time.sleep(1.5)
+                self.assertEqual(shown.unreadable(), [], size)
+                shown.screenshot(self.folder / f"page-{size[0]}.png", whole=True)
             self.assertEqual(shown.evaluate("document.querySelector('#title').textContent"), "Fades & <b>contacts</b>")
             self.assertEqual(shown.evaluate("document.querySelectorAll('#title *').length"), 0)
             shown.evaluate("document.querySelector('#links tr[data-link=leo-gs]').click()")

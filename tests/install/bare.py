@@ -4,7 +4,7 @@
 usage: bare.py BUILD OUT [ROOT.tar], where ROOT.tar is an archive that mmdebstrap made before
 
 In one root heliograph alone is installed, and copied to a second one. systemd-nspawn boots both, without any network but a cable
-between them. A member of the group heliograph runs ping, perf and send between their nodes; another user cannot. Then the package
+between them. A member of the group heliograph runs ping, perf, send and helio-sync between their nodes; another user cannot. Then the package
 is removed while its node runs, and purged, and every path of the root is compared with those before. The second root gets all
 packages, runs what needs their dependencies, and is purged and compared, too."""
 import os
@@ -166,6 +166,50 @@ def check_traffic(one, two):
     one.run("rm", "/srv/file")
 
 
+def tree(folder):
+    """Name -> content of all files but helio-sync's own."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".helio-sync" not in path.parts}
+
+
+def sync_until_equal(one, two, kills=0):
+    """How often both nodes and both programs were killed before the copy was equal."""
+    source, copy, done, end = one.path / "srv/data", two.path / "srv/copy", 0, time.monotonic() + 600
+    while tree(source) != tree(copy):
+        assert time.monotonic() < end, (sorted(tree(source)), sorted(tree(copy)))
+        if done < kills and len(tree(copy)) > (done + 1) * len(tree(source)) // (kills + 2):
+            for root in (one, two):  # SIGKILL ends all of it at any step; systemd starts it again
+                root.run("systemctl", "kill", "--signal=KILL", "heliod@node1", "sync")
+            done += 1
+        time.sleep(0.3)
+    return done
+
+
+def check_sync(one, two):
+    """A folder and its copy over a wire that loses every twentieth datagram. Nodes and programs are killed in the middle."""
+    for root in (one, two):
+        for rule in ("table inet lossy", "chain inet lossy in { type filter hook input priority 0; }", "rule inet lossy in udp dport 1113 numgen random mod 100 < 5 counter drop"):
+            run("nsenter", "-t", root.leader, "-n", "nft", "add", rule)
+    here, unit = ("--socket", "/run/heliograph/node1.sock", "--reconnect=60"), ("systemd-run", "--quiet", "--unit=sync", "--uid=alice", "--property=Restart=always", "--property=RestartSec=1",
+                                                                               "--property=StartLimitIntervalSec=0")
+    one.run("install", "-d", "-o", "alice", "/srv/data", "/srv/data/deep")
+    two.run("install", "-d", "-o", "alice", "/srv/copy")
+    for i in range(60):
+        (one.path / f"srv/data/{'deep/' if i % 3 else ''}{i}").write_bytes(os.urandom(300_000 if i % 10 == 0 else 3000))
+    two.run(*unit, "helio-sync", "receive", *here, "--from", "ipn:1.*", "--delete", "/srv/copy")
+    one.run(*unit, "helio-sync", "send", *here, "--rest", "200ms", "-b", "100kB", "/srv/data", "ipn:2.2003")
+    killed = sync_until_equal(one, two, 3)
+    (one.path / "srv/data/0").rename(one.path / "srv/data/deep/renamed")
+    (one.path / "srv/data/deep/1").unlink()
+    sync_until_equal(one, two)
+    lost = [int(re.search(r"counter packets (\d+)", run("nsenter", "-t", root.leader, "-n", "nft", "list", "table", "inet", "lossy"))[1]) for root in (one, two)]
+    assert all(lost) and killed > 0, (lost, killed)
+    for root, folder in ((one, "/srv/data"), (two, "/srv/copy")):
+        root.run("systemctl", "stop", "sync")
+        run("nsenter", "-t", root.leader, "-n", "nft", "delete", "table", "inet", "lossy")
+        root.run("rm", "-r", folder)
+    print(f"bare: sync: equal after nodes and programs were killed {killed} times, {sum(lost)} datagrams lost")
+
+
 def check_missing(one):
     """What is in another package is said."""
     told = one.run("helio-analyze", "/var/lib/heliograph/node1.segments.csv", "--html", "/srv/page.html", code=2)
@@ -201,6 +245,7 @@ def check_node(one, two, before):
         configure(root, peer)
         check_started(root)
     check_traffic(one, two)
+    check_sync(one, two)
     check_missing(one)
     check_removed(one, before)
     print("bare: heliograph was installed, used by a member of its group, removed: nothing is left, nothing failed")

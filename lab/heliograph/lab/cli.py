@@ -102,6 +102,7 @@ def options(command: Any, words: list[str]) -> argparse.Namespace:
         token = p.add_mutually_exclusive_group()
         token.add_argument("--token-file", metavar="FILE", help="file with the page's access token, 16 to 256 characters (default: a new one at an address that other machines reach)")
         token.add_argument("--no-token", action="store_true", help="no access token: all who reach the page can read it")
+        p.add_argument("--change", nargs="?", const="", metavar="FILE", help="links can be changed on the page by those who have the change token: that in FILE, or a new one, which is printed")
     if command in ("logs", "files"):
         p.add_argument("name", nargs="?", metavar="NAME")
     if command == "link":
@@ -330,7 +331,7 @@ def status(a: argparse.Namespace) -> Any:
 def page(a: argparse.Namespace) -> Any:
     if a.out is None:
         running(a)
-    return lab_page.show(a.file, a.out, a.listen, a.host, a.token_file, a.no_token)
+    return lab_page.show(a.file, a.out, a.listen, a.host, a.token_file, a.no_token, a.change)
 
 
 SERVICES = {"helio-ping": "echo", "aap2-ping": "echo", "helio-perf": "perf", "helio-send": "file"}  # the meaning of a node's name

@@ -4,7 +4,7 @@
 const $ = (id) => document.getElementById(id);
 const EVERY = 1000, HIDDEN = 5000, MINUTE = 60, SPREAD = 1.5, RX = 80, RY = 38;
 const past = new Map(); /* "LINK WAY" -> the last minute's {goodput, fade} */
-let state = null, received = 0, chosen = null, timer = 0;
+let state = null, received = 0, chosen = null, timer = 0, role = null, bundle = "";
 
 /* ---- the access token: from the address behind #, which is sent to nobody, or as it is typed ---- */
 
@@ -19,6 +19,7 @@ function ask(path) {
 function useToken(event) {
   event.preventDefault();
   sessionStorage.setItem("token", $("token").value.trim());
+  role = null;
   look();
 }
 
@@ -39,7 +40,7 @@ function seconds(s) {
   const d = Math.floor(s / 86400), h = Math.floor(s / 3600) % 24, m = Math.floor(s / 60) % 60;
   return d ? `${d} d ${h} h` : h ? `${h} h ${m} min` : `${m} min ${Math.floor(s % 60)} s`;
 }
-const SVG = ["svg", "path", "ellipse", "text", "title", "polygon", "g", "rect"];
+const SVG = ["svg", "path", "ellipse", "text", "title", "polygon", "g", "rect", "line"];
 function element(name, attributes, ...inside) {
   const e = SVG.includes(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [k, v] of Object.entries(attributes || {})) e.setAttribute(k, v);
@@ -228,15 +229,85 @@ function drawNetworks() {
   $("networks_of").hidden = rows.length === 0;
   fill("networks", head("<Link", "<Network", "<State", "Carries", "Rate", "Delay", "Under way", "In all", "<Lab file"), rows, "");
 }
+/* Contacts to come, a line for each direction; the left end is now. */
+function drawTimeline(list, now) {
+  const w = Math.max(280, Math.min(1200, $("timeline").clientWidth)), left = 110, names = [...new Set(list.map((c) => `${c.from} → ${c.to}`))].slice(0, 20);
+  const begin = Math.max(0, ...list.map((c) => c.start_ms - now)), last = Math.max(6e4, begin * 1.2, ...list.map((c) => none(c.end_ms) ? 0 : Math.min(c.end_ms - now, begin > 0 ? 2 * begin : Infinity)));
+  const x = (t) => left + Math.max(0, Math.min(1, (t - now) / last)) * (w - left - 4), h = 22 * names.length;
+  const svg = element("svg", { width: w, height: h + 20, role: "img", "aria-label": "contacts to come" });
+  for (let k = 0, parts = w < 600 ? 2 : 4; k <= parts; k++) {
+    const t = now + last * k / parts;
+    svg.append(element("line", { class: "grid", x1: x(t), x2: x(t), y1: 0, y2: h }),
+      element("text", { class: "small dim", x: x(t), y: h + 15, "text-anchor": k ? "end" : "start" }, k ? "in " + seconds((t - now) / 1000) : "now"));
+  }
+  names.forEach((name, i) => svg.append(element("text", { class: "small", x: 0, y: 22 * i + 15 }, name.length > 16 ? name.slice(0, 15) + "…" : name, element("title", {}, name))));
+  for (const c of list) {
+    const i = names.indexOf(`${c.from} → ${c.to}`), from = x(c.start_ms), to = none(c.end_ms) ? w - 4 : x(c.end_ms);
+    if (i >= 0) svg.append(element("rect", { class: "contact" + (c.start_ms <= now ? " on" : ""), x: from, y: 22 * i + 4, width: Math.max(2, to - from), height: 13 }));
+  }
+  $("timeline").replaceChildren(...(names.length ? [svg] : []));
+}
 function drawContacts() {
   const now = state.unix_ms + (state.phase === "ended" ? 0 : performance.now() - received);
-  const rows = state.contacts.filter((c) => c.end_ms === null || c.end_ms > now).map((c) => {
-    const on = c.start_ms <= now, end = c.end_ms === null ? null : seconds((c.end_ms - now) / 1000);
+  const list = state.contacts.filter((c) => none(c.end_ms) || c.end_ms > now);
+  drawTimeline(list, now);
+  const rows = list.map((c) => {
+    const on = c.start_ms <= now, end = none(c.end_ms) ? null : seconds((c.end_ms - now) / 1000);
     return element("tr", {}, cell(`${c.from} → ${c.to}`, "t"), cell(on ? end === null ? "now" : `now, ends in ${end}` : `in ${seconds((c.start_ms - now) / 1000)}`, "t" + (on ? " good" : "")),
-      cell(c.end_ms === null ? "no end" : seconds((c.end_ms - c.start_ms) / 1000)), cell(c.rate_bps ? rate(c.rate_bps) : "–"), cell(nanos(c.owlt_ns)));
+      cell(none(c.end_ms) ? "no end" : seconds((c.end_ms - c.start_ms) / 1000)), cell(c.rate_bps ? rate(c.rate_bps) : "–"), cell(nanos(c.owlt_ns)));
   });
   fill("contacts", head("<From → to", "<When", "Length", "Rate", "Light time"), rows, "no plan, or nothing to come");
   $("contacts_total").textContent = state.contacts_total > state.contacts.length ? `the first ${state.contacts.length} of ${state.contacts_total}` : "";
+}
+
+/* ---- bundles: where they wait and why, and the way of one ---- */
+
+function drawWaits() {
+  fill("waits", head("<At", "<For", "Bundles", "Bytes", "Oldest", "<Where its oldest is", "<Why", "<Next"), (state.waits || []).map((w) => {
+    const tr = element("tr", { "data-node": w.node, ...(w.id && w.id === bundle ? { class: "sel" } : {}) }, cell(w.node, "t"), cell(w.destination, "t"), cell(count(w.bundles)), cell(bytes(w.bytes)),
+      cell(seconds(w.oldest_ms / 1000)), cell(w.where || "–", "t wrap"), cell(w.why || "–", "t wrap"), cell(w.next || "–", "t wrap dim"));
+    if (w.id) tr.addEventListener("click", () => { $("bundle").value = w.id; follow(); });
+    return tr;
+  }), "nothing waits");
+}
+async function drawWay() {
+  const wanted = bundle;
+  $("way").hidden = wanted === "" || state.phase === "ended";
+  if ($("way").hidden) return;
+  const answer = await ask("way.json?bundle=" + encodeURIComponent(wanted));
+  if (!answer.ok || wanted !== bundle) return;
+  fill("way", head("<Node", "<Where", "<Why", "<Tried", "<Next"), (await answer.json()).map((one) => element("tr", { "data-node": one.node },
+    ...[one.node, one.where || "–"].map((text) => cell(text, "t" + (one.known === false || !one.where ? " dim" : ""))), ...[one.why, one.tried, one.next].map((text) => cell(text || "–", "t wrap dim")))), "no nodes");
+}
+function follow() {
+  bundle = $("bundle").value.trim();
+  drawWaits();
+  drawWay().catch(() => {});
+}
+
+/* ---- changes, for those who may ---- */
+
+async function askRole() {
+  const answer = await ask("role.json");
+  role = answer.ok ? await answer.json() : null;
+}
+function drawChange() {
+  $("change").hidden = !(role && role.change) || chosen === null || state.phase === "ended";
+  $("changed_link").textContent = chosen || "";
+}
+async function change(what) {
+  $("change_said").className = "";
+  $("change_said").textContent = "…";
+  const answer = await fetch("change", { method: "POST", headers: { Authorization: "Bearer " + (sessionStorage.getItem("token") || "") }, body: JSON.stringify({ link: chosen, ...what }) });
+  $("change_said").className = answer.ok ? "" : "bad";
+  $("change_said").textContent = answer.ok ? "done; see Events" : (await answer.text()).trim();
+  look();
+}
+function changeKeys(event) {
+  event.preventDefault();
+  const f = $("change").elements, keys = f.keys.value.trim() ? [f.keys.value.trim()] : [];
+  for (const key of ["rate", "queues"]) if (f[key].value.trim()) keys.push(`${key}=${f[key].value.trim()}`);
+  if (keys.length) change({ do: "set", keys });
 }
 async function drawSessions() {
   if (chosen === null || state.phase === "ended") { $("sessions").replaceChildren(); return; }
@@ -248,6 +319,7 @@ async function drawSessions() {
   $("sessions").replaceChildren(element("h2", {}, `Open sessions of ${wanted}`), element("div", { class: "scroll" }, table));
 }
 function choose(link) {
+  $("change_said").textContent = "";
   chosen = chosen === link ? null : link;
   draw();
 }
@@ -256,6 +328,9 @@ function draw() {
   drawMap();
   drawTables();
   drawContacts();
+  drawWaits();
+  drawChange();
+  drawWay().catch(() => {});
   drawSessions().catch(() => {});
 }
 function trouble(text, over) {
@@ -270,6 +345,7 @@ async function look() {
     if (answer.status === 401) throw new Error("This page wants its access token, which helio-lab printed when it began");
     if (!answer.ok) throw new Error("the page's server answers " + answer.status);
     const next = await answer.json();
+    if (role === null) await askRole();
     if (state && next.seconds < state.seconds) past.clear();
     if (next.title !== undefined) { state = next; received = performance.now(); remember(); draw(); }
     trouble(state && state.phase === "ended" ? "The lab has ended; this is its last state." + (next.message ? " " + next.message : "") : next.message || "", state && state.phase === "ended");
@@ -279,5 +355,8 @@ async function look() {
   timer = setTimeout(look, document.hidden ? HIDDEN : EVERY);
 }
 $("ask").addEventListener("submit", useToken);
+$("find").addEventListener("submit", (event) => { event.preventDefault(); follow(); });
+$("change").addEventListener("submit", changeKeys);
+for (const name of ["down", "up"]) $("change").elements[name].addEventListener("click", () => change({ do: name }));
 document.addEventListener("visibilitychange", () => document.hidden || look());
 look();

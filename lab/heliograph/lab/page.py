@@ -4,11 +4,15 @@
     /             the page, with all that it needs
     /state.json   what it shows (watch)
     /sessions.json?link=A-B   open sessions at both ends
+    /way.json?bundle=ID       what each node says of one bundle
+    /role.json    may this browser change links?
+    /change       (POST) {"link": "A-B", "do": "down", "up" or "set", "keys": ["rate=1Mbit/s"]}
 
 A request is answered under the conditions of the nodes' own page (docs/metrics.md): its Host header is localhost, the connection's local address, or
 one of the names given. Otherwise a page of another site, whose name leads to this machine, could read all figures. With an access token (always,
 unless it listens to this machine alone or was told otherwise) figures are for those who send it: Authorization: Bearer TOKEN. The page itself has
-no figures. Nothing can be changed here.
+no figures. Links can be changed by those who send the change token, if the page was started with one; it is wanted on this machine, too, so that no
+page of another site can do it.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ import urllib.parse
 from pathlib import Path
 from typing import Any
 
+from .. import places
 from ..processes import Failed, Mistaken
 from . import state, watch
 
@@ -36,6 +41,8 @@ FIRST_PORT, PORTS = 9480, 20  # the first free one of them, unless one is given
 CONNECTIONS_MAX = 64          # at a time
 SILENCE = 30                  # seconds
 TOKEN_LEAST, TOKEN_MOST = 16, 256
+CHANGE_MAX = 4096             # bytes of a request
+FIGURES = ("/state.json", "/sessions.json", "/way.json", "/role.json")
 HERE = Path(__file__).resolve().parent
 PAGE = """<!DOCTYPE html>
 <!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -51,13 +58,20 @@ PAGE = """<!DOCTYPE html>
 <p id="legend" class="dim"></p>
 <h2>Links</h2>
 <div class="scroll"><table id="links"><thead></thead><tbody></tbody></table></div>
+<form id="change" hidden><b id="changed_link"></b> <button name="down" type="button">down</button> <button name="up" type="button">up</button>
+<label>rate <input name="rate" size="10" placeholder="5Mbit/s"></label> <label>queues <select name="queues"><option></option><option>weighted</option><option>strict</option></select></label>
+<label>other keys <input name="keys" size="24" placeholder="KEY=VALUE"></label> <button>set</button> <span id="change_said" role="status"></span></form>
 <div id="sessions"></div>
 <section id="networks_of" hidden><h2>Networks of ground stations</h2>
 <div class="scroll"><table id="networks"><thead></thead><tbody></tbody></table></div></section>
 <h2>Nodes</h2>
 <div class="scroll"><table id="nodes"><thead></thead><tbody></tbody></table></div>
+<h2>Waiting bundles, by place</h2>
+<div class="scroll"><table id="waits"><thead></thead><tbody></tbody></table></div>
+<form id="find"><label>the way of bundle <input id="bundle" size="34" placeholder="SOURCE,CREATED,SEQUENCE" autocomplete="off"></label> <button>show</button></form>
+<div class="scroll"><table id="way" hidden><thead></thead><tbody></tbody></table></div>
 <div class="columns">
-<section><h2>Contacts to come <span id="contacts_total" class="dim"></span></h2><div class="scroll"><table id="contacts"><thead></thead><tbody></tbody></table></div></section>
+<section><h2>Contacts to come <span id="contacts_total" class="dim"></span></h2><div id="timeline"></div><div class="scroll"><table id="contacts"><thead></thead><tbody></tbody></table></div></section>
 <section><h2>Traffic</h2><div class="scroll"><table id="traffic"><tbody></tbody></table></div>
 <h2>Events</h2><div class="scroll" id="past"><table id="events"><tbody></tbody></table></div></section>
 </div>
@@ -72,6 +86,15 @@ def made_page() -> Any:
     policy = (f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; connect-src 'self'; img-src data:; "
               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
     return PAGE.replace("{style}", style).replace("{script}", script).encode(), policy
+
+
+def asked_change(told: Any) -> dict[str, Any]:
+    """The question for the lab's process."""
+    from .cli import changes
+    question = {"link": str(told["link"]), "do": str(told["do"])}
+    if question["do"] not in ("down", "up", "set"):
+        raise ValueError
+    return {**question, "keys": dict(changes([str(one) for one in told["keys"]]))} if question["do"] == "set" else question
 
 
 def host_of(text: Any) -> Any:
@@ -106,9 +129,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 421, "this is no name of this server; --host NAME adds one\n"
         return None
 
-    def may_read(self) -> Any:
-        wanted = self.server.token
-        return wanted is None or hmac.compare_digest(self.headers.get("Authorization", "").encode(), b"Bearer " + wanted.encode())
+    def has(self, token: Any) -> bool:
+        return token is not None and hmac.compare_digest(self.headers.get("Authorization", "").encode(), b"Bearer " + token.encode())
+
+    def may_read(self) -> bool:
+        return self.server.token is None or self.has(self.server.token) or self.has(self.server.change_token)
 
     def do_GET(self) -> None:
         path = urllib.parse.urlsplit(self.path)
@@ -117,7 +142,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(refused[0], "text/plain", refused[1].encode())
         elif path.path == "/":
             self.answer(200, "text/html", self.server.page)
-        elif path.path in ("/state.json", "/sessions.json") and not self.may_read():
+        elif path.path in FIGURES and not self.may_read():
             self.answer(401, "text/plain", b"the access token is wanted: Authorization: Bearer TOKEN\n")
         elif path.path == "/state.json":
             self.answer(200, "application/json", self.server.source.latest())
@@ -125,10 +150,45 @@ class Handler(http.server.BaseHTTPRequestHandler):
             link: Any = urllib.parse.parse_qs(path.query).get("link", [""])[0]
             told = self.server.source.sessions(link)
             self.answer(404 if told is None else 200, "application/json", json.dumps(told).encode())
+        elif path.path == "/way.json":
+            told = self.server.source.way(urllib.parse.parse_qs(path.query).get("bundle", [""])[0])
+            self.answer(404 if told is None else 200, "application/json", json.dumps(told).encode())
+        elif path.path == "/role.json":
+            self.answer(200, "application/json", json.dumps({"change": self.has(self.server.change_token)}).encode())
         else:
-            self.answer(404, "text/plain", b"there are /, /state.json and /sessions.json?link=A-B\n")
+            self.answer(404, "text/plain", b"there are /, /state.json, /sessions.json?link=A-B, /way.json?bundle=ID and /role.json\n")
 
     do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        refused = self.refused()
+        length = self.headers.get("Content-Length", "")
+        if refused or not length.isdigit() or int(length) > CHANGE_MAX:
+            code, text = refused or (413, f"a request has up to {CHANGE_MAX} bytes\n")
+            self.close_connection = True
+            self.answer(code, "text/plain", text.encode())
+            return
+        body = self.rfile.read(int(length))
+        if self.path != "/change":
+            self.answer(404, "text/plain", b"there is /change\n")
+        elif self.server.change_token is None:
+            self.answer(403, "text/plain", b"nothing can be changed on this page; helio-lab FILE page --change permits it\n")
+        elif not self.has(self.server.change_token):
+            self.answer(401, "text/plain", b"the change token is wanted: Authorization: Bearer TOKEN\n")
+        else:
+            self.change(body)
+
+    def change(self, body: bytes) -> None:
+        try:
+            question = asked_change(json.loads(body))
+            self.server.source.change(question)
+        except (Failed, places.PlacesError, ValueError, KeyError, TypeError, AttributeError) as e:
+            known = isinstance(e, (Failed, places.PlacesError))
+            self.answer(400, "text/plain", f"{e if known else 'this is no change of a link'}\n".encode())
+            return
+        words = " ".join([question["link"], question["do"], *sorted(question.get("keys", ()))])
+        print(f"helio-lab: changed from {self.client_address[0]}: link {words}", flush=True)
+        self.answer(200, "application/json", b"{}")
 
     def answer(self, code: Any, kind: Any, body: Any) -> None:
         self.send_response(code)
@@ -156,6 +216,7 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self, address: Any, source: Any, names: Any = (), token: Any = None) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.source, self.names, self.token = source, {name.lower() for name in names}, token
+        self.change_token: str | None = None
         self.page, self.policy = made_page()
         self.places = threading.BoundedSemaphore(CONNECTIONS_MAX)
         super().__init__(address, Handler)
@@ -195,6 +256,11 @@ class Folder:
     def sessions(self, _: Any) -> None:
         return None
 
+    way = sessions
+
+    def change(self, _: Any) -> None:
+        raise Failed("the lab has ended")
+
     def close(self) -> None:
         pass
 
@@ -228,17 +294,17 @@ def opened(listen: Any, source: str, names: Any) -> Any:
     raise Failed(f"no port of 127.0.0.1 from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free; give one with --listen")
 
 
-def token_in(path: str) -> Any:
+def token_in(path: str, option: str = "--token-file") -> Any:
     """The access token in a file that is not for all users."""
     try:
         with open(path, encoding="ascii") as f:
             if os.fstat(f.fileno()).st_mode & (stat.S_IROTH | stat.S_IWOTH):
-                raise Mistaken(f"--token-file {path}: all users may read or write it; write: chmod o= {path}")
+                raise Mistaken(f"{option} {path}: all users may read or write it; write: chmod o= {path}")
             token = f.read(4096).strip()
     except (OSError, ValueError) as e:
-        raise Mistaken(f"--token-file {path}: {getattr(e, 'strerror', None) or 'is no text'}") from None
+        raise Mistaken(f"{option} {path}: {getattr(e, 'strerror', None) or 'is no text'}") from None
     if not TOKEN_LEAST <= len(token) <= TOKEN_MOST or not token.isprintable() or " " in token:
-        raise Mistaken(f"--token-file {path}: write {TOKEN_LEAST} to {TOKEN_MOST} characters without blanks into it")
+        raise Mistaken(f"{option} {path}: write {TOKEN_LEAST} to {TOKEN_MOST} characters without blanks into it")
     return token
 
 
@@ -249,14 +315,17 @@ def chosen_token(server: Any, token: Any, without: Any) -> Any:
     return token
 
 
-def serve(source: Any, listen: Any, names: Any, token: Any, without: Any) -> Any:
-    """Until Ctrl-C. token: a given one, or None; without: none at all."""
+def serve(source: Any, listen: Any, names: Any, token: Any, without: Any, change: Any = None) -> Any:
+    """Until Ctrl-C. token: a given one, or None; without: none at all. change: the change token; "": a new one; None: nothing can be changed."""
     server = opened(listen, source, names)
     server.token = chosen_token(server, token, without)
     if without and not ipaddress.ip_address(server.server_address[0]).is_loopback:
         print(f"helio-lab: WARNING: all who reach {server.url} can read the page; without --no-token they need its access token", file=sys.stderr)
     shown = f"#{urllib.parse.quote(server.token)}" if server.token is not None and token is None else ""
     print(f"helio-lab: the page is {server.url}{shown} (Ctrl-C ends it, not the lab)", flush=True)
+    if change is not None:
+        server.change_token = change or secrets.token_urlsafe(24)
+        print("helio-lab: links can be changed with " + (f"{server.url}#{urllib.parse.quote(server.change_token)}" if not change else "the change token"), flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:
@@ -267,7 +336,8 @@ def serve(source: Any, listen: Any, names: Any, token: Any, without: Any) -> Any
     return 0
 
 
-def show(file: str, out: Any, listen: Any, names: Any, token_file: Any = None, without: bool = False) -> Any:
-    """out: the folder of a finished run, in place of the running lab."""
+def show(file: str, out: Any, listen: Any, names: Any, token_file: Any = None, without: bool = False, change: Any = None) -> Any:
+    """out: the folder of a finished run, in place of the running lab. change: a file with the change token; "": a new one."""
     token = token_in(token_file) if token_file else None
-    return serve(Folder(out) if out else watch.Watch(state.State(file)).start(), listen, names, token, without)
+    change = token_in(change, "--change") if change else change
+    return serve(Folder(out) if out else watch.Watch(state.State(file)).start(), listen, names, token, without, change)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from ..client import NodeError
 from ..control import Control
 from ..processes import Failed
-from . import result as lab_result, station
+from . import result as lab_result, station, waiting
 from .view import WAYS
 
 if TYPE_CHECKING:
@@ -55,12 +55,13 @@ async def ask_node(path: str, with_plan: Any) -> Any:
         async with Control(path, timeout=PATIENCE) as node:
             top, counters = await node.ask("top"), await node.ask("counters")
             plan = await plan_of(node) if with_plan else None
+            waits = await waiting.waits_at(node) if with_plan else None
     except FAILURES as e:
         return {"error": str(e) or "no answer"}
     rows = {row["name"]: row for row in (dict(zip(top["columns"], values)) for values in top["rows"])}
     fresh = {name: row.get("received_bytes") for name, row in rows.items()}
     fresh.update({one["name"]: sum(one["span"].get(key, 0) for key in FRESH) for one in counters["links"] if "span" in one})
-    return {"totals": top["node"], "links": rows, "fresh": fresh, "plan": plan}
+    return {"totals": top["node"], "links": rows, "fresh": fresh, "plan": plan, "waits": waits}
 
 
 async def plan_of(node: Any) -> Any:
@@ -243,7 +244,7 @@ def finished(out: str) -> Any:
             **{key: drawn[key] for key in ("title", "width", "height", "notes")},
             "nodes": [{**node, "state": "ended", **last_totals(nodes.get(node["name"], {}))} for node in drawn["nodes"]], "links": links,
             "traffic": {name: f"ended ({one['code']})" if one.get("code") is not None else "did not run" for name, one in result["traffic"].items()},
-            "events": result.get("events", []), "contacts": [], "contacts_total": 0, "faithful": result["faithful"], "reasons": result["reasons"]}
+            "events": result.get("events", []), "contacts": [], "contacts_total": 0, "waits": [], "faithful": result["faithful"], "reasons": result["reasons"]}
 
 
 def last_totals(node: Any) -> Any:
@@ -293,6 +294,7 @@ class Watch:
         self.over = threading.Event()
         self.before = self.out = None
         self.plans: dict[str, Any] = {}
+        self.waits: dict[str, Any] = {}
         self.looks = 0
         self.words: dict[tuple[str, str], Any] = {}  # of links, as last reported
         self.seen: Any = collections.deque(maxlen=SEEN_MAX)
@@ -324,6 +326,15 @@ class Watch:
             return None
         paths = look.overview["controls"]
         return {end: asyncio.run(ask_sessions(paths[end], found["at"][end])) for end in found["ends"] if end in paths}
+
+    def way(self, bundle: str) -> Any:
+        """What each node says of a bundle; None: the lab is over."""
+        look: Any = self.before
+        return asyncio.run(waiting.way_of(bundle, look.overview["controls"])) if look else None
+
+    def change(self, question: dict[str, Any]) -> None:
+        """Down, up or set of a link; Failed has what the lab's process says."""
+        self.lab.ask({"cmd": "link", **question})
 
     def _run(self) -> None:
         while not self.over.is_set():
@@ -360,11 +371,12 @@ class Watch:
         names = {str(node["number"]): node["name"] for node in overview["map"]["nodes"]}
         contacts = contacts_of(self.plans.values(), names, overview["unix_s"])
         state["contacts"], state["contacts_total"] = contacts[:CONTACTS_MAX], len(contacts)
+        state["waits"] = [{"node": name, **one} for name, waits in self.waits.items() for one in waits]
         self.before, self.out = look, overview["out"]
         return state
 
     def _forget(self) -> None:
-        self.before, self.words, self.plans, self.looks = None, {}, {}, 0
+        self.before, self.words, self.plans, self.waits, self.looks = None, {}, {}, {}, 0
         self.seen.clear()
 
     async def _ask_all(self, overview: Any) -> Any:
@@ -374,6 +386,7 @@ class Watch:
         told = await asyncio.gather(*(ask_node(path, with_plan) for path in overview["controls"].values()))
         nodes: Any = dict(zip(overview["controls"], told))
         self.plans.update({name: one["plan"] for name, one in nodes.items() if one.get("plan") is not None})
+        self.waits.update({name: one["waits"] for name, one in nodes.items() if one.get("waits") is not None})
         channels, networks = await emulators
         return Look(overview, nodes, channels, networks, time.monotonic())
 
