@@ -2,6 +2,7 @@
 """The parts of helio-tune by hand, without a simulation: what a run is told, when an end is found, how sure that is, and HDTN's files."""
 import json
 import math
+import random
 import unittest
 
 from heliograph import warmup
@@ -136,6 +137,63 @@ class Sure(unittest.TestCase):
             self.assertEqual((found["held_out"]["suffice"], found["held_out"]["share"]), (kept, kept / 20))
             self.assertAlmostEqual(found["held_out"]["at_least"], tune_realisations.at_least(kept, 20))
         self.assertEqual(self.found(0.95, lambda seed: 30)[0]["sessions"], 30)  # fewer than the trace's do, too
+
+    def test_nineteen_by_default(self):
+        """The most that any of 19 needs: another one needs no more with a chance of 19 in 20. Not checked on others, and most realisations have few runs."""
+        one = link("--tolerance", "0.001")
+        one.traces = Traces()
+        simulator = Made(lambda options: 160 + options["seed"] % 7 + 12 * (options["seed"] == 3011))
+        found = tune_realisations.Sure(simulator, one, {}, 512).find(160)
+        self.assertEqual((found["runs"], found["suffice"], found["chance"], "held_out" in found, found["sessions_on_trace"]), (19, 19, 0.95, False, 160))
+        wanted = 160 + 3011 % 7 + 12
+        self.assertTrue(0.999 * wanted <= found["sessions"] <= wanted + 2, found)
+        numbers = [run["sessions"] for run in simulator.runs if run["sessions"] != 512]
+        self.assertLess(len(numbers), 19 * 4)  # not all numbers on all
+        self.assertEqual({run["seed"] for run in simulator.runs}, set(range(3001, 3020)))
+        self.assertIsNone(tune_realisations.Sure(simulator, link(trace="none"), {}, 512).find(160))
+        for confidence, runs, chance in ((0.95, 20, 19 / 21), (0.5, 20, 10 / 21), (0.95, 59, 57 / 60)):
+            one.a.confidence, one.a.realisations = confidence, runs
+            self.assertAlmostEqual(tune_realisations.Sure(simulator, one, {}, 512).find(160)["chance"], chance)
+
+    def test_noise_makes_no_number_greater(self):
+        """Runs near saturation differ by chance, standard deviation 0.06 points here: mostly by less than the tolerance, but not in each of nineteen."""
+        class Noisy(Made):
+            def run_all(self, many):
+                found = super().run_all(many)
+                for one, run in zip(many, found):
+                    draw = random.Random(f"{self.draw} {one['seed']} {one['sessions']}")
+                    run["carried_parts"] = [run["carried_share"] * (1 + draw.gauss(0, 0.0018)) for _ in range(20)]
+                    run["carried_share"] = sum(run["carried_parts"]) / 20
+                return found
+
+        one, found = link(), []
+        one.traces = Traces()
+        for draw in range(10):
+            simulator = Noisy(lambda options: 148)
+            simulator.draw = draw
+            search = tune_search.Search(simulator, one, "plain", 1024, 0.03)
+            search.best()
+            self.assertAlmostEqual(search.noise, 2.093 * 0.0018 * (2 / 20) ** 0.5, delta=0.0007)
+            found.append(tune_realisations.Sure(simulator, one, {}, 512, search.noise).find(138)["sessions"])
+        self.assertEqual(sorted(found)[1:-1], [n for n in sorted(found)[1:-1] if 147 <= n <= 153], found)
+
+    def test_parts_of_a_trace_are_each_used_once(self):
+        """A file that does not say how it was made: 100 parts of it, of which each check has its own; and too short a one is told."""
+        class Parts(Traces):
+            def again(self, path, seed, mark="", times=1):
+                return None
+
+            def info(self, path):
+                return {"duration_s": 500.0}
+
+        one = link("--duration", "5s", "--realisations", "20")
+        one.traces = Parts()
+        drawn = tune_realisations.Realisations(one)
+        parts = [[run["trace-offset"] for run in drawn.many(*which)] for which in ((tune_realisations.UNSEEN, 5), (tune_realisations.CHOICE, 20), (tune_realisations.CHECK, 20))]
+        self.assertEqual([len(some) for some in parts], [5, 20, 20])
+        self.assertEqual(len(set(sum(parts, []))), 45)
+        r = {"predicted": {"efficiency": 0.99}, "expected": None, "unseen": None, "saturated": True, "floor_kept": None, "realisations": None}
+        self.assertEqual([text[:31] for text in tune.warnings({}, {**r, "trace_alone": True})], ["no other realisation of the fad"])
 
     def test_none_that_suffices_is_said(self):
         """19 of 20 are 95 %, 18 are not."""

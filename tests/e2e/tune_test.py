@@ -31,6 +31,7 @@ def tune(*options, code=0):
 
 
 PAPER = ("--processing", "4ms", "--rto", "30ms", "--segment", "1024B", "--unseen", "0")
+TRACE = ("--realisations", "0")  # on the trace itself
 
 
 class Tune(unittest.TestCase):
@@ -38,7 +39,7 @@ class Tune(unittest.TestCase):
         # the paper has 15 on H; the 16th is worth 0.02 % of goodput, a run's place on the trace 0.06 %
         for trace, sessions in (("none", 3), ("A", 7), *((("F", 10), ("H", 16)) if ALL else ())):
             with self.subTest(trace=trace):
-                result = json.loads(tune("--trace", trace, *PAPER, "--recovery", "plain", "--json").stdout)
+                result = json.loads(tune("--trace", trace, *PAPER, *TRACE, "--recovery", "plain", "--json").stdout)
                 found = result["recovery"]["plain"]
                 self.assertEqual(found["sessions"], sessions)
                 split = found["split_ms"]
@@ -59,7 +60,7 @@ class Tune(unittest.TestCase):
     def test_delay_goal_is_no_slower(self):
         tail = {}
         for goal in ("goodput", "delay"):
-            result = json.loads(tune("--trace", "F", "--duration", "20s", *PAPER, "--recovery", "plain", "--goal", goal,
+            result = json.loads(tune("--trace", "F", "--duration", "20s", *PAPER, *TRACE, "--recovery", "plain", "--goal", goal,
                                      "--json").stdout)
             predicted = result["recovery"]["plain"]["predicted"]
             tail[goal] = predicted["delivery_ms"]["p99"]
@@ -170,7 +171,7 @@ class Tune(unittest.TestCase):
         shares = {"efficiency": 1.08, "ci95": 0.01, "least": 1.04, "carried_share": 1.0002, "carried_ci95": 0.001, "carried_least": 0.997, "runs": 5}
         spread = {"mean": 1.0, "p99": 2.0}
         one = {"predicted": {**shares, "goodput_bps": 1e8, "carried_se": 0.0002, "session_ms": spread, "delivery_ms": spread}, "expected": shares, "unseen": shares, "rto_auto": False, "rto_s": 5.0,
-               "realisations": {**{key: 5 for key in ("sessions", "suffice", "runs", "sessions_on_trace", "suffice_with_those_of_trace")}, **shares, "confidence": 0.95},
+               "realisations": {**{key: 5 for key in ("sessions", "suffice", "runs", "sessions_on_trace", "suffice_with_those_of_trace")}, **shares, "confidence": 0.95, "chance": 0.95},
                "split_ms": dict.fromkeys(("ideal", "retransmission", "checkpoints", "rest"), 0.0), "segment_bytes": 1024, "sessions": 5, "checkpoints": "", "memory_bytes": 1 << 20,
                "socket_buffer_bytes": 1 << 20, "saturated": True, "floor_kept": None}
         said = io.StringIO()
@@ -287,8 +288,8 @@ class Tune(unittest.TestCase):
                                   "--follow", "yes", "--json"], capture_output=True, text=True, check=True)
             got.append(json.loads(run.stdout)["carried_parts"])
         lacks = [there - here for here, there in zip(*got, strict=True)]
-        tolerated, half = 0.01 * statistics.mean(got[1]), 2.093 * statistics.stdev(lacks) / 20**0.5
-        return statistics.mean(lacks) <= max(tolerated, min(half, 2 * tolerated))
+        tolerated, half = 0.01 * statistics.mean(got[1]), 2.7586 * statistics.stdev(lacks) / 20**0.5  # t of 95 % for four tests at once
+        return statistics.mean(lacks) <= max(tolerated, min(half, max(2 * tolerated, 2.7586 / 2.093 * found["realisations"]["noise"] * statistics.mean(got[1]))))
 
     def test_sessions_that_suffice_in_most_realisations(self):
         result = json.loads(tune("--trace", "F", "--duration", "4s", *PAPER, "--recovery", "plain", "--tolerance", "0.01", "--sessions-max", "64",

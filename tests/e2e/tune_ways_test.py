@@ -25,12 +25,13 @@ exec "{BIN}/helio-sim" "$@"
 RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from heliograph import programs; from heliograph.tune import cli as tune; programs.PLACE = sys.argv.pop(1); sys.exit(tune.main())"
 
 
-def saturated(run, most, tolerance):
-    """By hand: the lack is within the tolerance, or within twice that and within its own 95 % interval (Student's t of 20 parts)."""
+def saturated(run, most, tolerance, noise):
+    """By hand: the lack is within the tolerance; or within its own 95 % interval for four tests at once (Student's t of 20 parts), and within
+    twice the tolerance or that interval of the noise."""
     lacks = [there - here for here, there in zip(run["carried_parts"], most["carried_parts"], strict=True)]
-    half = 2.093 * statistics.stdev(lacks) / 20**0.5
+    half = 2.7586 * statistics.stdev(lacks) / 20**0.5
     tolerated = tolerance * most["carried_share"]
-    return statistics.mean(lacks) <= max(tolerated, min(half, 2 * tolerated))
+    return statistics.mean(lacks) <= max(tolerated, min(half, max(2 * tolerated, 2.7586 / 2.093 * noise * most["carried_share"])))
 
 
 class Ways(unittest.TestCase):
@@ -71,7 +72,7 @@ class Ways(unittest.TestCase):
 
     def suffice(self, found, sessions, first, both=True):
         most = found["realisations"]["most_sessions"]
-        return sum(saturated(*(self.by_hand(found, first + i, n, both) for n in (sessions, most)), 0.02) for i in range(1, 5))
+        return sum(saturated(*(self.by_hand(found, first + i, n, both) for n in (sessions, most)), 0.02, found["realisations"]["noise"]) for i in range(1, 5))
 
     def check_calls(self, calls):
         """All have both; search and realisations each their own fades."""

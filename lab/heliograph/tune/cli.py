@@ -112,9 +112,9 @@ def arguments() -> Parser:
     run.add_argument("--seeds", type=count(1, 100), default=1, metavar="N", help="runs of each point, averaged (default 1)")
     run.add_argument("--unseen", type=count(0, 1000), default=5, metavar="N",
                      help="check what was found on so many further realisations of the fading (default 5)")
-    run.add_argument("--realisations", type=count(0, 1000), default=0, metavar="N",
+    run.add_argument("--realisations", type=count(0, 1000), metavar="N",
                      help="seek the sessions that suffice in --confidence of so many realisations of the fading, and check them on as "
-                          "many others (default 0: those that suffice on the trace itself)")
+                          "many others (default: 19, without that check; 0: those that suffice on the trace itself)")
     run.add_argument("--confidence", type=share, default=0.95, metavar="SHARE", help="of these (default 0.95)")
     run.add_argument("--jobs", type=count(1, 1024), default=os.cpu_count() or 1, metavar="N", help="at once (default: cores)")
     out = p.add_argument_group("output")
@@ -180,8 +180,8 @@ def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
                f"of sessions brings is {percent(r['most_carried_share'])} %")
     e = r["expected"] or p
     if r["expected"] and r["floor_kept"] and e["carried_share"] < r["floor"]:
-        yield (f"the floor is kept on the trace itself, but {percent(e['carried_share'])} % are to be expected of others: with --realisations more "
-               "sessions are found")
+        yield (f"the floor is kept on the trace itself, but {percent(e['carried_share'])} % are to be expected of others: " +
+               ("more sessions bring no more there" if r["realisations"] else "with --realisations more sessions are found"))
     if r["unseen"] and abs(r["unseen"]["carried_share"] - e["carried_share"]) > 0.01:
         yield (f"other realisations have {100 * (r['unseen']['carried_share'] - e['carried_share']):+.1f} points of the share carried: the trace is too short "
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
@@ -192,6 +192,8 @@ def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
     if s and s["suffice"] < s["confidence"] * s["runs"] - 1e-9:
         yield (f"no number of sessions suffices in {100 * s['confidence']:g} % of the realisations; {s['sessions']} do in {s['suffice']} of "
                f"{s['runs']}")
+    if r.get("trace_alone"):
+        yield "no other realisation of the fading is known (no generator, and no further part of the trace): the number of sessions is for this trace alone"
     if not r["saturated"]:
         yield f"{r['sessions']} sessions are --sessions-max: more may bring more"
 
@@ -199,9 +201,11 @@ def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
 def report_sure(r: dict[str, float], stream: Any) -> None:
     """What --realisations found."""
     s: Any = r["realisations"]
+    few = f", in {s['suffice_with_those_of_trace']}" if "suffice_with_those_of_trace" in s else ""
     print(f"  realisations        {s['sessions']} sessions suffice in {s['suffice']} of {s['runs']} ({s['sessions_on_trace']}, which suffice on the "
-          f"trace itself, in {s['suffice_with_those_of_trace']}): {percent(s['carried_share'])}{half_words(s['carried_ci95'])} % of the capacity, "
+          f"trace itself{few}): {percent(s['carried_share'])}{half_words(s['carried_ci95'])} % of the capacity, "
           f"{percent(s['carried_least'])} % at least", file=stream)
+    print(f"  how sure            they suffice in another realisation with a chance of {100 * s['chance']:.0f} % at least", file=stream)
     if "held_out" in s:
         h = s["held_out"]
         print(f"  held out            in {h['suffice']} of {h['runs']} others: with 95 % confidence in {100 * h['at_least']:.0f} % of all at least",

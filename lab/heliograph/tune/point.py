@@ -14,6 +14,7 @@ from typing import Any
 from .. import statistics
 
 SPREAD = ("mean", "sd", "p50", "p90", "p99")
+GRAIN = 64  # numbers of sessions are sought to one in so many
 UNSURE = 2  # times the tolerance: a lack that the runs cannot tell from none counts as none, up to this one
 
 
@@ -43,6 +44,11 @@ class Point:
         return math.hypot(*(run["carried_se"] for run in self.runs)) / len(self.runs)
 
 
+def grain(number: int) -> int:
+    """How exactly a number of sessions is sought: another realisation of the fading differs by more."""
+    return max(1, number // GRAIN)
+
+
 def gain(one: Point, other: Point) -> tuple[float, float]:
     """(what the point `one` carries more than `other`, half of its 95 % interval), bit/s. Both met the same fades at the same times, so
     that parts of their runs are compared in pairs: what both lose is no noise."""
@@ -50,13 +56,20 @@ def gain(one: Point, other: Point) -> tuple[float, float]:
     return mean or 0.0, half or 0.0
 
 
-def suffices(a: argparse.Namespace, point: Point, highest: Point) -> bool:
+def of_many(tests: int, freedom: int) -> float:
+    """By how much an interval is wider that holds in 95 % of the cases for so many at once (Bonferroni)."""
+    return statistics.two_sided(freedom, 0.05 / tests) / statistics.quantile(freedom)
+
+
+def suffices(a: argparse.Namespace, point: Point, highest: Point, tests: int = 1, noise: float = 0.0) -> bool:
     """Does it carry as much as the point of more than enough sessions, but for the tolerance and for what is not to be told from
-    nothing? For the goal delay the floor is enough."""
+    nothing? Of many tests one would fail by chance: so they have wider intervals. `noise`: half of the 95 % interval of a difference
+    between two numbers that are both more than enough, as a share. For the goal delay the floor is enough."""
     most = highest.carried()
     lack, half = gain(highest, point)
     tolerated = a.tolerance * most
-    if lack <= max(tolerated, min(half, UNSURE * tolerated)):
+    wide = of_many(tests, len(point.parts()) - 1) if tests > 1 else 1.0
+    if lack <= max(tolerated, min(wide * half, max(UNSURE * tolerated, wide * noise * most))):
         return True
     result: bool = a.goal == "delay" and point["carried_share"] >= a.floor
     return result

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What helio-tune found, on further realisations of the fading: how sure is it?
 
-One trace is one draw. The number of sessions that suffices on it need not suffice on the next one, so with --realisations
-the number is sought that suffices in a given share of many; and since a number that was chosen on some realisations fits
-just these a little better than others, it is checked on as many that the choice has not seen.
+One trace is one draw. The number of sessions that suffices on it need not suffice on the next one: on a long path it mostly does not. So the number is
+sought that suffices in a given share of several realisations. All are drawn alike. So the chance that another one needs no more than the k-th of N does is
+k / (N + 1) at least: 19 of 20 for the greatest of 19. With --realisations it is also checked on as many that the choice has not seen.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ UNSEEN = 2000   # seeds of realisations from here on are for the check of what w
 EXPECT = 2500   # from here on for what is to be expected,
 CHOICE = 3000   # from here on for the choice among numbers of sessions,
 CHECK = 4000    # from here on for the check of that choice
+RUNS = 19       # realisations that the number is chosen on by default: the greatest of them suffices in another one with a chance of 19 in 20
+STEPS = 16      # the first step from the number that one trace needs is one in so many
 RETURN = 500000  # is added for the way back
 EXPECT_STEP, EXPECT_MOST = 5, 20  # realisations at once, and in all of one length,
 EXPECT_HALF = 0.004               # until the interval of the share carried has this half,
@@ -45,6 +48,11 @@ class Realisations:
         begin = number * duration
         return (trace, units.duration_text(begin)) if begin + duration <= self.link.traces.info(trace)["duration_s"] else None
 
+    def part(self, first: int, number: int) -> int:
+        """Which part of a trace's file that is: those for the check of the result come first, then those of the choice, then those for its check."""
+        unseen, runs = int(self.link.a.unseen), int(self.link.a.realisations or RUNS)
+        return number + {CHOICE: unseen, CHECK: unseen + runs}.get(first, 0)
+
     def drawn(self) -> bool:
         """Is anything drawn at all? Without fading all runs are one run."""
         return any(trace not in (None, "none") for trace in (self.link.trace, self.link.a.return_trace))
@@ -54,8 +62,9 @@ class Realisations:
         there is none."""
         if not self.drawn():
             return None
-        forward = self.other(self.link.trace, first + number, number, times)
-        back = self.other(self.link.a.return_trace, first + RETURN + number, number, times)
+        part = self.part(first, number)
+        forward = self.other(self.link.trace, first + number, part, times)
+        back = self.other(self.link.a.return_trace, first + RETURN + number, part, times)
         if forward is None or back is None:
             return None
         names = ((("trace", forward[0]), ("trace-offset", forward[1])), (("return-trace", back[0]), ("return-offset", back[1])))
@@ -171,54 +180,99 @@ def expected(simulator: Any, link: Any, setting: Any, sessions: int) -> Any:
     return {"runs": len(runs), "seconds": length, "efficiency": mean, "ci95": ci95, "goodput_bps": statistics.interval(rates)[0], **carried(runs)}, length
 
 
-class Sure:
-    """The fewest sessions that suffice in a share of the realisations."""
+def needed(runs: int, confidence: float) -> int:
+    """In so many of the realisations a number has to suffice."""
+    return math.ceil(confidence * runs - 1e-9)
 
-    def __init__(self, simulator: Any, link: Link, setting: dict[str, Any], high: int) -> None:
-        self.simulator, self.link, self.setting, self.high = simulator, link, setting, high
+
+@dataclasses.dataclass
+class Bracket:
+    """Of one realisation: greater numbers than `low` and up to `high` may be the fewest that suffice."""
+    realisation: dict[str, int | str]
+    high: int
+    low: int = 0
+
+
+class Sure:
+    """The fewest sessions that suffice in a share of the realisations. Where a number suffices, greater ones do, too: so each realisation has a
+    bracket, and a number is tried only on those that have it in their bracket."""
+
+    def __init__(self, simulator: Any, link: Link, setting: dict[str, Any], high: int, noise: float = 0.0) -> None:
+        self.simulator, self.link, self.setting, self.high, self.noise = simulator, link, setting, high, noise
+        self.asked = link.a.realisations is not None
+        self.count = link.a.realisations if self.asked else RUNS
 
     def suffices(self, run: dict[str, Any], most: dict[str, Any]) -> bool:
         """On the same realisation: the floor is kept, or more sessions bring no more."""
-        return point.suffices(self.link.a, point.Point([run]), point.Point([most]))
+        return point.suffices(self.link.a, point.Point([run]), point.Point([most]), self.count, self.noise)
 
-    def count(self, sessions: int, realisations: list[dict[str, int | str]]) -> tuple[int, list[dict[str, Any]]]:
-        most = runs_of(self.simulator, self.link, self.setting, self.high, realisations)
-        runs = runs_of(self.simulator, self.link, self.setting, sessions, realisations)
-        return sum(self.suffices(*both) for both in zip(runs, most)), runs
+    def runs(self, sessions: int, realisations: list[dict[str, int | str]]) -> list[tuple[bool, dict[str, Any]]]:
+        """(does the number suffice?, its run) of each."""
+        both = [{**self.link.options(1, sessions=n, **self.setting), **one} for n in (sessions, self.high) for one in realisations]
+        runs = self.simulator.run_all(both)
+        return [(self.suffices(*pair), pair[0]) for pair in zip(runs[:len(realisations)], runs[len(realisations):])]
 
-    def fewest(self, realisations: list[dict[str, int | str]], low: int) -> int:
-        """By halving, from the number `low` that one trace wants; the most when none suffices often enough."""
-        wanted = math.ceil(self.link.a.confidence * len(realisations) - 1e-9)
-        if self.count(low, realisations)[0] >= wanted:
-            if self.link.a.goal == "delay":  # it was not the fewest that was sought
-                return low
-            low, high = 0, low
-        else:
-            high = self.high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.count(middle, realisations)[0] >= wanted:
-                high = middle
+    def sufficient(self, sessions: int, realisations: list[dict[str, int | str]]) -> int:
+        return sum(one for one, _ in self.runs(sessions, realisations))
+
+    def fewest(self, realisations: list[dict[str, int | str]], begin: int) -> int:
+        """From the number `begin`, which one trace needs, in steps that double, then by halving; the most when none suffices often enough."""
+        wanted, brackets = needed(len(realisations), self.link.a.confidence), [Bracket(one, self.high) for one in realisations]
+        if self.link.a.goal == "delay" and self.enough(begin, wanted, brackets):  # it was not the fewest that was sought
+            return begin
+        low, high, step = 0, self.high, max(1, begin // STEPS)
+        number = min(begin, high - 1)
+        while high - low > point.grain(high):
+            if self.enough(number, wanted, brackets):
+                high = number
             else:
-                low = middle
+                low = number
+            if low >= begin and high == self.high:
+                number, step = min(low + step, high - 1), 2 * step
+            elif high <= begin and low == 0:
+                number, step = max(high - step, 1), 2 * step
+            else:
+                number = (low + high) // 2
         return high
 
-    def find(self, sessions: int) -> dict[str, dict[str, float] | float] | None:
-        """None where nothing is drawn."""
+    def enough(self, number: int, wanted: int, brackets: list[Bracket]) -> bool:
+        """Does the number suffice in so many? The realisations that need most are tried first, and no more than it takes to know."""
+        brackets.sort(key=lambda one: (-one.low, -one.high))
+        waiting = [one for one in brackets if one.low < number < one.high]
+        good = sum(one.high <= number for one in brackets)
+        while waiting and good < wanted <= good + len(waiting):
+            some, waiting = waiting[:self.simulator.jobs], waiting[self.simulator.jobs:]
+            for one, (suffices, _) in zip(some, self.runs(number, [each.realisation for each in some])):
+                one.low, one.high = (one.low, number) if suffices else (number, one.high)
+                good += suffices
+        return good >= wanted
+
+    def find(self, sessions: int) -> dict[str, Any] | None:
+        """None where nothing is drawn, or no other realisation is there."""
         a = self.link.a
-        choice = Realisations(self.link).many(CHOICE, a.realisations)
+        choice = Realisations(self.link).many(CHOICE, self.count)
         if len(choice) < 2:
             return None
+        wanted = needed(len(choice), a.confidence)
         found = self.fewest(choice, min(sessions, self.high))
-        chosen, runs = self.count(found, choice)
-        check = Realisations(self.link).many(CHECK, a.realisations)
-        result = {"confidence": a.confidence, "sessions_on_trace": sessions, "sessions": found, "most_sessions": self.high, "runs": len(choice), "suffice": chosen,
-                  "suffice_with_those_of_trace": self.count(min(sessions, self.high), choice)[0]}
+        runs = self.runs(found, choice)
+        while sum(one for one, _ in runs) < wanted and found < self.high:  # by chance fewer did
+            found = min(found + point.grain(found), self.high)
+            runs = self.runs(found, choice)
+        result: dict[str, Any] = {"confidence": a.confidence, "sessions_on_trace": sessions, "sessions": found, "most_sessions": self.high, "runs": len(choice),
+                                  "suffice": sum(one for one, _ in runs), "chance": wanted / (len(choice) + 1), "noise": self.noise}
         for key in ("efficiency", "goodput_bps"):
-            mean, half = statistics.interval([run[key] for run in runs])
-            result[key] = {"mean": mean, "ci95": half, "least": min(run[key] for run in runs)}
-        result.update(carried(runs))
-        if check:
-            kept, _ = self.count(found, check)
-            result["held_out"] = {"runs": len(check), "suffice": kept, "share": kept / len(check), "at_least": at_least(kept, len(check))}
+            mean, half = statistics.interval([run[key] for _, run in runs])
+            result[key] = {"mean": mean, "ci95": half, "least": min(run[key] for _, run in runs)}
+        result.update(carried([run for _, run in runs]))
+        if self.asked:
+            result["suffice_with_those_of_trace"] = self.sufficient(min(sessions, self.high), choice)
+            self.check(found, result)
         return result
+
+    def check(self, found: int, result: dict[str, Any]) -> None:
+        """On as many others."""
+        others = Realisations(self.link).many(CHECK, self.count)
+        if others:
+            kept = self.sufficient(found, others)
+            result["held_out"] = {"runs": len(others), "suffice": kept, "share": kept / len(others), "at_least": at_least(kept, len(others))}

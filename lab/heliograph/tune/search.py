@@ -10,13 +10,12 @@ from typing import Any
 from .. import units, warmup
 from ..campaign import traces as campaign_traces
 from . import realisations, take
-from .point import UNSURE, Point, gain, suffices
+from .point import UNSURE, Point, gain, grain, suffices
 
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
 ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
 PART_BLOCKS = 300  # of a run that is a part of that: so many are counted in thirds of a percent
 ALIKE = 0.0005  # of what is carried: segment sizes and timers that differ by less are compared by their sessions
-GRAIN = 64      # numbers of sessions are found to one in so many
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
 SOCKET_BUFFER = 1 << 20  # at least
 TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,
@@ -98,6 +97,7 @@ class Search:
         self.simulator, self.link = simulator, link
         named = "default" if recovery == "default" else "plain"
         self.setting = {"segment": f"{segment}B", "recovery": named, "rto": units.duration_text(rto)}
+        self.noise = 0.0  # half of the 95 % interval of a difference between numbers that are both more than enough, as a share
         if recovery == "default":
             self.setting["rto"] = "auto"
 
@@ -164,6 +164,8 @@ class Search:
         near, more = self.near()
         high, seen = self.saturate(more and more // 2)
         highest = seen[high]
+        if len(seen) > 1 and highest.carried() > 0:
+            self.noise = gain(highest, seen[max(n for n in seen if n < high)])[1] / highest.carried()
         start = self.fewest(highest, seen, None, near)
         if a.goal == "goodput":
             return start, self.points([start])[0], highest, high
@@ -174,11 +176,6 @@ class Search:
         kept = [x for x in points if suffices(a, x[2], highest)] or [max(points, key=lambda x: x[2].carried())]
         _, sessions, point = min(kept, key=lambda x: (x[0] if x[0] == x[0] else math.inf, x[1]))
         return sessions, point, highest, high
-
-
-def grain(number: int) -> int:
-    """How exactly a number of sessions is sought: another realisation of the fading differs by more."""
-    return max(1, number // GRAIN)
 
 
 def probes(low: int, high: int, near: Any, step: int, jobs: int) -> list[int]:
@@ -236,7 +233,8 @@ def settle(simulator: Any, link: Any, recovery: Any) -> Any:
     given = timers(link, recovery)
     (segment, _), _ = chosen_of(simulator, link, recovery, [(s, given[len(given) // 2]) for s in link.segments()])
     (_, rto), one = chosen_of(simulator, link, recovery, [(segment, t) for t in given])
-    return segment, rto, *one.best()
+    best = one.best()
+    return segment, rto, *best, one.noise
 
 
 def split(link: Any, recovery: Any, segment: Any, rto: Any, point: Any) -> Any:
@@ -251,12 +249,12 @@ def split(link: Any, recovery: Any, segment: Any, rto: Any, point: Any) -> Any:
 
 
 def settings(simulator: Any, link: Any, recovery: Any) -> Any:
-    segment, rto, sessions, point, most, high = settle(simulator, link, recovery)
+    segment, rto, sessions, point, most, high, noise = settle(simulator, link, recovery)
     a = link.a
     chosen = Search(simulator, link, recovery, segment, rto)
     setting, sure = chosen.setting, None
-    if a.realisations:
-        sure = realisations.Sure(simulator, link, setting, high).find(sessions)
+    if a.realisations != 0:
+        sure = realisations.Sure(simulator, link, setting, high, noise).find(sessions)
         if sure:
             sessions = sure["sessions"]
             point, = chosen.points([sessions])
@@ -273,6 +271,7 @@ def settings(simulator: Any, link: Any, recovery: Any) -> Any:
         "expected": expected,
         "unseen": realisations.held_out(simulator, link, setting, sessions, length),
         "realisations": sure,
+        "trace_alone": a.realisations != 0 and sure is None and realisations.Realisations(link).drawn(),
         "floor": a.floor if a.goal == "delay" else None,
         "floor_kept": point["carried_share"] >= a.floor if a.goal == "delay" else None,
         "most_carried_share": max(most["carried_share"], point["carried_share"]),  # runs of other lengths
