@@ -129,7 +129,7 @@ class Figures(unittest.TestCase):
         """Rates that differ by 30 % between repetitions and by 1 % between settings: known well. By hand: 1.0, 1.1, 0.9, 1.0, 1.0 %, sd 0.0707, t 2.776."""
         def row(sessions, *goodput):
             found = {n: {"goodput_bps": 1e6 * value} for n, value in enumerate(goodput, 1)}
-            return types.SimpleNamespace(values={"trace": "A", "sessions": sessions}, results=found, half=lambda metric: 1.0)
+            return types.SimpleNamespace(values={"trace": "A", "sessions": sessions}, results=found, half=lambda metric: 1.0, grain=lambda: 0.016)
 
         base = (100.0, 130.0, 110.0, 90.0, 105.0)
         more = [value * (1 + percent / 100) for value, percent in zip(base, (1.0, 1.1, 0.9, 1.0, 1.0))]
@@ -143,6 +143,11 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(up["ci95_all"] / up["ci95"], 3.4954 / 2.7764, places=3)  # t of 2.5 % with 4 degrees of freedom: two tests
         self.assertEqual((up["differs"], same["differs"], same["percent"]), (True, False, 0.0))
         self.assertAlmostEqual(up["p_adjusted"], 2 * up["p"])
+        # one bundle is 1.6 %: a difference of 1.0 ± 0.09 % is one of whole bundles
+        self.assertEqual((up["step"], up["coarse"], "step" in found[0]["session_mean"]), (1.6, True, False))
+        self.assertEqual(campaign_report.pair_shown(up), "+1.00 (steps of 1.6)")
+        self.assertEqual(campaign_report.pair_shown({**up, "coarse": False, "ci95_all": 0.11}), "+1.00 ± 0.09 (0.11)")
+        self.assertFalse(campaign_pairs.steps_of(row(3), row(5), 0.9)["coarse"])
         self.assertEqual(campaign_pairs.steps("recovery", ["plain", "default", "ion"]), [("plain", "default"), ("plain", "ion")])
         self.assertEqual(campaign_pairs.compared(types.SimpleNamespace(name="x", sweep={"trace": ["A", "F"]}), [row(1, *base)]), [])  # other fades are no pairs
 
@@ -154,6 +159,10 @@ class Figures(unittest.TestCase):
             self.assertAlmostEqual(row.grain(), 1.6 / 89.6)
             self.assertEqual((campaign_report.shown(row, "goodput"), row.coarse("goodput")), (text, coarse))
             self.assertEqual("1 of 1 settings" in (campaign_report.coarse_words([row]) or ""), coarse)
+        # the efficiency is counted in the same steps, also where the capacity differs more
+        row = campaign_data.Row(values, {"goodput": (89.6, 0.9), "efficiency": (99.0, 0.5)}, 5, 0, [])
+        self.assertEqual(campaign_report.shown(row, "efficiency"), "99.0 (steps of 1.8)")
+        self.assertIn("1 of 1 settings", campaign_report.coarse_words([row]))
 
     def test_more_than_all_has_a_note(self):
         """An efficiency above 100 %, as it is shown, on the page and in the table for a paper."""

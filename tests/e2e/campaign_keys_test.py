@@ -119,6 +119,15 @@ class Keys(Base):
         done = subprocess.run([BIN / "helio-trace", "convert", trace, "-"], capture_output=True, text=True, check=True)
         return [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
 
+    def test_repetitions_by_default(self):
+        """As many as an interval needs, and none of them the best of 200 seeds; one where each run takes its time."""
+        path = self.folder / "default.yaml"
+        path.write_text("set: {trace: H, duration: 1s}\nexperiments: [{name: x}]\n")
+        traces = campaign_traces.Traces(str(self.folder))
+        self.assertEqual([traces.seeds(run)["trace"] for run in campaign_file.load(path).runs()], [1001, 1002, 1003, 1004, 1005])
+        for mode in ("relay", "bridge"):
+            self.assertEqual(len(campaign_file.load(path, mode).runs()), 1)
+
     def test_repetitions_have_other_fades(self):
         """Step by step those of helio-trace gen, also on the way back; sessions' numbers alone would make an interval, too."""
         runs = self.runs_of("{trace: A, return-trace: A}", "repetitions: 3\n")

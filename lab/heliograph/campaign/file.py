@@ -21,6 +21,7 @@ from ..lab import file as lab_file
 from . import sle, systems as campaign_systems
 
 MODES = ("sim", "relay", "bridge")
+REPETITIONS = {"sim": 5}  # by default, as many as an interval needs; one in the modes whose runs last as long as they say
 LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
 FORMAT = 5  # part of each run's key: results of another meaning are not taken for these
@@ -546,7 +547,7 @@ def _head(reader: Any, keys: dict[str, Any], path: Any, mode: Any) -> Campaign:
     kind: Any = reader.scalar(keys["kind"], "kind", units.word_of(*KINDS)) if "kind" in keys else "ltp"  # which keys there are hangs on it
     reader.parameters = parameters(kind)
     named: Any = get("mode", units.word_of(*MODES), "sim")
-    return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), 1),
+    return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), REPETITIONS.get(mode or named, 1)),
                     get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind, titled="title" in keys)
 
 

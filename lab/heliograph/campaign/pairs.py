@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .file import Experiment
 
 COMPARED = ("goodput", "session_mean", "delivery_p99")
+KEPT = ("percent", "ci95", "ci95_all", "p_adjusted")  # of each, in the file
 OTHER_FADES = ("trace", "loss", "return-trace", "trace-offset", "return-offset", "duration", "seed", "iid")  # last words of names: no pairs over these
 
 
@@ -44,6 +45,12 @@ def percents(metric: str, base: data.Row, row: data.Row) -> list[float]:
     return [100 * (there / here - 1) for here, there in both if here and there is not None]
 
 
+def steps_of(base: data.Row, row: data.Row, half: float | None) -> dict[str, float | bool]:
+    """One bundle, in % of the goodput; is the interval of a difference less than that? Then it tells of whole bundles, not of the link."""
+    grains = [grain for grain in (base.grain(), row.grain()) if grain is not None]
+    return {"step": 100 * max(grains), "coarse": half is not None and 2 * half < 100 * max(grains)} if grains else {}
+
+
 def compared(experiment: Experiment, table: list[data.Row]) -> list[dict[str, Any]]:
     """All differences between an experiment's settings that the repetitions show."""
     found = []
@@ -59,7 +66,7 @@ def compared(experiment: Experiment, table: list[data.Row]) -> list[dict[str, An
                 for metric in COMPARED:
                     changes = percents(metric, base, row)
                     mean, half, p = statistics.paired(changes)
-                    entry[metric] = {"pairs": len(changes), "percent": mean, "ci95": half, "p": p}
+                    entry[metric] = {"pairs": len(changes), "percent": mean, "ci95": half, "p": p, **(steps_of(base, row, half) if metric in data.COUNTED else {})}
                 found.append(entry)
     return found
 
@@ -80,10 +87,12 @@ def write_csv(path: str, experiment: Experiment, entries: list[dict[str, Any]]) 
     names = list(experiment.sweep)
     with open(path, "w", newline="", encoding="utf-8") as f:
         w = csv.writer(f, lineterminator="\n")
-        w.writerow(["parameter", "from", "to", *names, "pairs", *(f"{m}_{k}" for m in COMPARED for k in ("percent", "ci95", "ci95_all", "p_adjusted"))])
+        w.writerow(["parameter", "from", "to", *names, "pairs", *(f"{m}_{k}" for m in COMPARED for k in KEPT), "goodput_step"])
         for e in entries:
             cells = []
             for metric in COMPARED:
                 one = e[metric]
-                cells += ["" if one.get(k) is None else f"{one[k]:.4g}" for k in ("percent", "ci95", "ci95_all", "p_adjusted")]
+                cells += ["" if one.get(k) is None else f"{one[k]:.4g}" for k in KEPT]
+            step = e["goodput"].get("step")
+            cells.append("" if step is None else f"{step:.4g}")
             w.writerow([e["parameter"], e["from"], e["to"], *(e["others"].get(n, "") for n in names), e[COMPARED[0]]["pairs"], *cells])

@@ -41,11 +41,20 @@ def shown(row: data.Row, metric: str) -> str:
 
 def coarse_words(table: list[data.Row]) -> str | None:
     """What is said where runs are too short for their bundles; nothing where none is."""
-    steps: Any = [row.grain() for row in table if row.coarse("goodput")]
+    steps: Any = [row.grain() for row in table if any(row.coarse(name) for name in data.COUNTED if name in row.metrics)]
     if not steps:
         return None
-    return (f"Goodput of {len(steps)} of {len(table)} settings differs between repetitions by less than one bundle, which is up to {100 * max(steps):.2g} % of it: what is "
-            "below such a step is quantisation, and no interval is shown. Longer runs or smaller bundles make the steps smaller.")
+    return (f"Goodput, or a share of it, of {len(steps)} of {len(table)} settings differs between repetitions by less than one bundle, which is up to {100 * max(steps):.2g} % of "
+            "it: what is below such a step is quantisation, and no interval is shown. Longer runs or smaller bundles make the steps smaller.")
+
+
+def pair_shown(one: dict[str, Any]) -> str:
+    """A difference with its intervals; where they are less than a bundle, the step."""
+    if one["percent"] is None:
+        return "–"
+    if one.get("coarse"):
+        return f"{one['percent']:+.2f} (steps of {one['step']:.2g})"
+    return f"{one['percent']:+.2f}" + (f" ± {one['ci95']:.2f} ({one['ci95_all']:.2f})" if one["ci95"] is not None else "")
 
 
 def above_words(table: list[data.Row]) -> str | None:
@@ -127,7 +136,7 @@ def page(campaign: file.Campaign, sections: list[dict[str, Any]], paper: Any, di
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(os.path.abspath(__file__))),
                                      autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.get_template("report.html.j2")
-    return template.render(campaign=campaign, sections=sections, paper=paper, differences=differences, about=about, few=few_words(campaign), pair_metrics=campaign_pairs.COMPARED,
+    return template.render(campaign=campaign, sections=sections, paper=paper, differences=differences, about=about, few=few_words(campaign), pair_metrics=campaign_pairs.COMPARED, pair_shown=pair_shown,
                            metrics=data.KINDS[campaign.kind], shown=shown, over_all=over_all(differences), settings=data.settings)
 
 
