@@ -443,6 +443,36 @@ START_TEST(a_whole_file_is_finished_by_the_next)
 }
 END_TEST
 
+/* Parts of two long files are checked in turns, and a short one is finished meanwhile. */
+START_TEST(long_files_are_checked_in_turns)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    struct lab *l = lab_new(11);
+    struct files_outcome out;
+    char from[FILES_SOURCE_MAX];
+    unsigned turns = 0;
+    l->receiver.turn_bytes = 1000;
+    for (unsigned i = 0; i < 3; i++) {
+        write_file(l->from, names[i], i == 2 ? 500 : 3000 + 2000 * i, i);
+        add_file(l, names[i], names[i], false);
+    }
+    pump_sender(l);
+    for (int i = 0; i < 12; i++)
+        ck_assert(step_lab(l));
+    ck_assert(l->finished == 1 && is_equal(l, "z", "z"));
+    for (; files_receiver_busy(&l->receiver); turns++) {
+        ck_assert_int_eq(files_receiver_turn(&l->receiver, from, &out), 0);
+        l->finished += out.finished;
+        if (out.finished)
+            put_flight(l, true, out.receipt, out.receipt_len);
+    }
+    ck_assert(turns == 3 + 5 && is_equal(l, "x", "x") && is_equal(l, "y", "y"));
+    run_lab(l);
+    ck_assert(l->over == 3 && l->failed == 0 && l->finished == 3);
+    lab_free(l);
+}
+END_TEST
+
 /* A journal that ends within a record, or is none. */
 START_TEST(torn_journals_are_cut)
 {
@@ -556,6 +586,7 @@ SUITE(tools_files, t)
     tcase_add_test(t, names_are_kept_apart);
     tcase_add_test(t, nothing_leaves_the_folder);
     tcase_add_test(t, limits_are_kept);
+    tcase_add_test(t, long_files_are_checked_in_turns);
     tcase_add_loop_test(t, a_whole_file_is_finished_by_the_next, 0, 3);
     tcase_add_test(t, torn_journals_are_cut);
     tcase_add_test(t, one_process_has_a_folder);

@@ -42,11 +42,11 @@ bool files_digest_end(struct files_digest *d, uint8_t out[FILES_SHA])
     return good;
 }
 
-static int add_file(struct files_digest *d, int fd, uint64_t size)
+int files_digest_part(struct files_digest *d, int fd, uint64_t from, uint64_t to)
 {
     uint8_t part[PART];
-    for (uint64_t at = 0; at < size;) {
-        size_t want = size - at < PART ? (size_t)(size - at) : PART;
+    for (uint64_t at = from; at < to;) {
+        size_t want = to - at < PART ? (size_t)(to - at) : PART;
         ssize_t n = pread(fd, part, want, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
@@ -63,7 +63,7 @@ int files_digest_file(int fd, uint64_t size, uint8_t out[FILES_SHA])
     struct files_digest *d = files_digest_new();
     if (d == NULL)
         return HELIO_ENOMEM;
-    int rc = add_file(d, fd, size);
+    int rc = files_digest_part(d, fd, 0, size);
     bool good = files_digest_end(d, out);
     return rc == 0 && !good ? HELIO_ENOMEM : rc;
 }

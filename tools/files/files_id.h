@@ -24,8 +24,10 @@ void files_digest_add(struct files_digest *d, struct slice part);
 /* The value of all parts; d is freed. False: it could not be computed. */
 bool files_digest_end(struct files_digest *d, uint8_t out[FILES_SHA]);
 
-/* Of the first `size` bytes of a file that is open. 0, HELIO_EFORMAT (it is not that long), or what
- * the system says. */
+/* Adds bytes [from, to) of a file that is open. 0, HELIO_EFORMAT (it is not that long), or what the
+ * system says. */
+int files_digest_part(struct files_digest *d, int fd, uint64_t from, uint64_t to);
+/* Of the first `size` bytes of a file that is open. As files_digest_part. */
 int files_digest_file(int fd, uint64_t size, uint8_t out[FILES_SHA]);
 
 #endif

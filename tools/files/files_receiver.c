@@ -17,6 +17,7 @@ int files_receiver_init(struct files_receiver *r, const char *path,
                         const struct files_limits *limits, bool hidden, uint64_t seed)
 {
     *r = (struct files_receiver){.hidden = hidden};
+    list_init(&r->checking);
     return files_shelf_open(&r->shelf, path, limits, seed);
 }
 
@@ -29,6 +30,7 @@ void files_receiver_fini(struct files_receiver *r)
 struct arrival {
     struct files_head head;
     struct files_from from;
+    const char *endpoint;
 };
 
 /* ---- receipts ---- */
@@ -89,10 +91,11 @@ static bool is_same(const struct files_item *it, const struct files_head *h)
            slice_equal(slice_of(it->name, strlen(it->name)), h->name);
 }
 
-static int finish_file(struct files_receiver *r, struct files_item *it, const struct arrival *a,
-                       struct files_outcome *out)
+static int end_file(struct files_receiver *r, struct files_item *it, const struct arrival *a,
+                    struct files_outcome *out)
 {
     const struct files_head *h = &a->head;
+    list_sub(&it->checking);
     int rc = files_shelf_finish(&r->shelf, it, out->name);
     if (rc == HELIO_EINVAL) {
         refuse_file(r, a, FILES_REASON_PLACE, out);
@@ -111,6 +114,53 @@ static int finish_file(struct files_receiver *r, struct files_item *it, const st
     if ((h->flags & FILES_WANT_RECEIPT) != 0 || h->kind == FILES_ASK)
         say_done(r, h, out);
     return 0;
+}
+
+static int finish_file(struct files_receiver *r, struct files_item *it, const struct arrival *a,
+                       struct files_outcome *out)
+{
+    const struct files_head *h = &a->head;
+    assert(a->endpoint != NULL);
+    if (r->turn_bytes == 0 || it->size <= r->turn_bytes || strlen(a->endpoint) >= FILES_SOURCE_MAX)
+        return end_file(r, it, a, out);
+    memcpy(it->endpoint, a->endpoint, strlen(a->endpoint) + 1);
+    it->wanted = it->wanted || (h->flags & FILES_WANT_RECEIPT) != 0 || h->kind == FILES_ASK;
+    it->number = h->number;
+    if (list_empty(&it->checking))
+        list_add_tail(&r->checking, &it->checking);
+    return 0;
+}
+
+bool files_receiver_busy(const struct files_receiver *r)
+{
+    return !list_empty(&r->checking);
+}
+
+int files_receiver_turn(struct files_receiver *r, char from[FILES_SOURCE_MAX],
+                        struct files_outcome *out)
+{
+    char name[FILES_NAME_MAX + 1];
+    struct list *first = list_first(&r->checking);
+    assert(first != NULL);
+    struct files_item *it = container_of(first, struct files_item, checking);
+    out->receipt_len = 0;
+    out->finished = false;
+    const int rc = files_shelf_check_part(&r->shelf, it, r->turn_bytes);
+    if (rc == 1) { /* several files take turns */
+        list_sub(&it->checking);
+        list_add_tail(&r->checking, &it->checking);
+        return 0;
+    }
+    memcpy(from, it->endpoint, FILES_SOURCE_MAX);
+    memcpy(name, it->name, sizeof name);
+    struct arrival a = {.endpoint = from};
+    a.head = (struct files_head){.kind = it->wanted ? FILES_ASK : FILES_PIECE,
+                                 .size = it->size,
+                                 .number = it->number,
+                                 .name = slice_of(name, strlen(name))};
+    memcpy(a.head.id, it->id, FILES_ID);
+    memcpy(a.head.sha, it->sha, FILES_SHA);
+    return end_file(r, it, &a, out);
 }
 
 static int write_piece(struct files_receiver *r, struct files_item *it, const struct arrival *a,
@@ -225,6 +275,7 @@ int files_receiver_take(struct files_receiver *r, const char *source, const char
     if (v != FILES_OK || a.head.kind == FILES_RECEIPT)
         return 0;
     files_name_node(source, node);
+    a.endpoint = source;
     a.from = (struct files_from){node, strlen(neighbour) < FILES_SOURCE_MAX ? neighbour : ""};
     return take_sound(r, &a, body, now, out);
 }

@@ -26,6 +26,9 @@ struct files_receiver {
     struct files_counts counts;
     uint64_t refused[FILES_REFUSED_MAX]; /* a ring of hashes: which file, to which sender */
     size_t refused_next;
+    /* A longer file is checked in turns of so many bytes (files_receiver_turn) [0: at once]. */
+    uint64_t turn_bytes;
+    struct list checking; /* whole files, of which one is checked in each turn */
 };
 
 /* What a payload leads to. */
@@ -47,6 +50,14 @@ void files_receiver_fini(struct files_receiver *r);
  * taken. */
 int files_receiver_take(struct files_receiver *r, const char *source, const char *neighbour,
                         struct slice payload, tick now, struct files_outcome *out);
+
+/* Is a file being checked? Then files_receiver_turn is to be called, soon. */
+bool files_receiver_busy(const struct files_receiver *r);
+/* Checks a part of one of these files. `from`: the source and endpoint of a file that this ends,
+ * which gets the receipt. As files_receiver_take. The payload that made the file whole was taken: a
+ * process that ends meanwhile leaves the file to the next one. */
+int files_receiver_turn(struct files_receiver *r, char from[FILES_SOURCE_MAX],
+                        struct files_outcome *out);
 
 /* The node of an endpoint: a sender that begins again may have another service there. */
 void files_name_node(const char *source, char out[FILES_SOURCE_MAX]);

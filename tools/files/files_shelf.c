@@ -65,6 +65,7 @@ static struct files_item *new_item(void)
 
 static void free_item(struct files_item *it)
 {
+    files_item_drop_digest(it);
     ranges_fini(&it->have);
     free(it);
 }
@@ -73,6 +74,7 @@ static void free_item(struct files_item *it)
 static int enter_item(struct files_shelf *s, struct files_item *it)
 {
     assert(files_shelf_find(s, it->id, it->source) == NULL);
+    list_init(&it->checking);
     int rc = files_sources_add(&s->sources, it->source, it->held);
     if (rc != 0)
         return rc;
@@ -95,6 +97,7 @@ static void forget_item(struct files_shelf *s, struct files_item *it)
     s->space -= it->held;
     files_sources_sub(&s->sources, it->source, it->held);
     files_sources_sub(&s->neighbours, it->neighbour, it->held);
+    list_sub(&it->checking);
     free_item(it);
 }
 
@@ -344,25 +347,6 @@ int files_shelf_write(struct files_shelf *s, struct files_item *it, uint64_t off
 
 /* ---- the end of an item ---- */
 
-/* 0, HELIO_EFORMAT: they are others. */
-static int check_bytes(const struct files_shelf *s, const struct files_item *it)
-{
-    char hex[FILES_HEX];
-    uint8_t sha[FILES_SHA];
-    files_journal_hex(it->key, hex);
-    int fd = openat(s->state, hex, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return helio_from_errno(errno);
-    struct stat st;
-    int rc = fstat(fd, &st) == 0 ? 0 : helio_from_errno(errno);
-    if (rc == 0 && (uint64_t)st.st_size != it->size) /* bytes behind its end would go with it */
-        rc = HELIO_EFORMAT;
-    if (rc == 0)
-        rc = files_digest_file(fd, it->size, sha);
-    close(fd);
-    return rc == 0 && memcmp(sha, it->sha, FILES_SHA) != 0 ? HELIO_EFORMAT : rc;
-}
-
 /* Ends the transfer for all sources that have sent some of it. */
 static int remember_item(struct files_shelf *s, struct files_item *it)
 {
@@ -379,7 +363,7 @@ int files_shelf_finish(struct files_shelf *s, struct files_item *it, char name[F
     char hex[FILES_HEX];
     assert(files_item_whole(it));
     files_journal_hex(it->key, hex);
-    int rc = check_bytes(s, it);
+    int rc = files_shelf_check_part(s, it, UINT64_MAX);
     if (rc == 0)
         rc = files_journal_placing(s->state, it, s->limits.sync);
     if (rc == 0)

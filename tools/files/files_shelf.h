@@ -48,6 +48,14 @@ struct files_item {
     uint64_t held; /* bytes of these */
     bool grown;    /* another piece followed the first one */
     tick heard;
+    struct list checking;        /* of a whole one: in files_receiver.checking */
+    struct files_digest *digest; /* of its first `digested` bytes; NULL: of none */
+    uint64_t digested;
+    bool right; /* its SHA-256 is that of its head */
+    /* Of one in files_receiver.checking: who gets the receipt, if it is wanted. */
+    char endpoint[FILES_SOURCE_MAX];
+    bool wanted;
+    uint32_t number;
 };
 
 struct files_shelf {
@@ -99,11 +107,16 @@ int files_shelf_write(struct files_shelf *s, struct files_item *it, uint64_t off
 
 bool files_item_whole(const struct files_item *it);
 
+/* Computes the SHA-256 of a whole item, `most` bytes of it now. 1: bytes are left; 0: it is right;
+ * HELIO_EFORMAT: it is not; or what the system says: it begins again with the next call. */
+int files_shelf_check_part(const struct files_shelf *s, struct files_item *it, uint64_t most);
+void files_item_drop_digest(struct files_item *it); /* the next call begins again */
+
 /*
- * A whole item: checks it, gives it its name, or name.1, name.2, … when that is taken, and forgets
- * the item, and what other sources have sent of it; `name` is what it is called now. 0;
- * HELIO_EFORMAT (the bytes are others: they are dropped), HELIO_EINVAL (its place cannot be had:
- * likewise), or what the system says: it is kept.
+ * A whole item: checks it, as far as files_shelf_check_part has not, gives it its name, or name.1,
+ * name.2, … when that is taken, and forgets the item, and what other sources have sent of it;
+ * `name` is what it is called now. 0; HELIO_EFORMAT (the bytes are others: they are dropped),
+ * HELIO_EINVAL (its place cannot be had: likewise), or what the system says: it is kept.
  */
 int files_shelf_finish(struct files_shelf *s, struct files_item *it,
                        char name[FILES_NAME_MAX + 16]);

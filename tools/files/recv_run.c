@@ -17,6 +17,7 @@
 #include "base/printable.h"
 
 #define IDLE_TURN (60 * TICK_S)
+#define CHECK_BYTES (UINT64_C(4) << 20) /* of whole files, in one turn of the loop */
 
 static void on_ready(void *context);
 
@@ -27,6 +28,7 @@ int recv_run_init(struct recv_run *r, struct world *w, const struct recv_options
     perf_link_init(&r->link, w, &o->link, seed[0], o->deliveries, o->payload_max, on_ready, r);
     alarm_init(&r->alarm, w, ALARM_APP, on_ready, r);
     int rc = files_receiver_init(&r->receiver, o->output, &o->limits, o->hidden, seed[1]);
+    r->receiver.turn_bytes = CHECK_BYTES;
     if (rc == HELIO_EEXIST)
         fprintf(stderr, "helio-recv: another helio-recv has %s; stop it or choose another -o\n",
                 o->output);
@@ -118,29 +120,47 @@ static void tell_wrong_id(const char *source)
     fprintf(stderr, "helio-recv: from %s: a payload with another file's id; refused\n", from);
 }
 
-/* 0, or an error of the disk. */
-static int take_delivery(struct recv_run *r, const char *source, const char *neighbour,
-                         struct slice payload)
+/* A file, or a receipt, or both. 0, or an error of the disk. */
+static int take_outcome(struct recv_run *r, int rc, const char *source,
+                        const struct files_outcome *o)
 {
-    struct files_outcome o;
     char why[AAP2_WHY_MAX];
-    const uint64_t *wrong = &r->receiver.counts.refused[FILES_REASON_ID], before = *wrong;
-    int rc =
-        files_receiver_take(&r->receiver, source, neighbour, payload, world_now(r->link.world), &o);
-    if (before == 0 && *wrong > 0)
-        tell_wrong_id(source);
-    if (rc == 0 && o.finished) {
-        tell_file(r, source, &o);
-        rc = r->options->to_stdout ? pass_file(&r->receiver.shelf, o.name) : 0;
+    if (rc == 0 && o->finished) {
+        tell_file(r, source, o);
+        rc = r->options->to_stdout ? pass_file(&r->receiver.shelf, o->name) : 0;
     }
-    if (rc == 0 && o.receipt_len > 0)
-        push_reply(r, source, &o);
+    if (rc == 0 && o->receipt_len > 0)
+        push_reply(r, source, o);
     if (rc == 0)
         return 0;
     snprintf(why, sizeof why, "%.150s: %s; what was not taken stays at the node",
              r->options->output, helio_strerror(rc));
     fail_run(r, why);
     return rc;
+}
+
+/* A part of a file that is being checked; there is room for its receipt. */
+static void check_part(struct recv_run *r)
+{
+    struct files_outcome o;
+    char source[FILES_SOURCE_MAX];
+    if (r->failed || !files_receiver_busy(&r->receiver) || r->len >= RECV_REPLIES_MAX)
+        return;
+    const int rc = files_receiver_turn(&r->receiver, source, &o);
+    (void)take_outcome(r, rc, source, &o);
+}
+
+/* 0, or an error of the disk. */
+static int take_delivery(struct recv_run *r, const char *source, const char *neighbour,
+                         struct slice payload)
+{
+    struct files_outcome o;
+    const uint64_t *wrong = &r->receiver.counts.refused[FILES_REASON_ID], before = *wrong;
+    int rc =
+        files_receiver_take(&r->receiver, source, neighbour, payload, world_now(r->link.world), &o);
+    if (before == 0 && *wrong > 0)
+        tell_wrong_id(source);
+    return take_outcome(r, rc, source, &o);
 }
 
 /* ---- the node ---- */
@@ -242,12 +262,16 @@ static void take_turn(struct recv_run *r)
         fail_run(r, r->link.why);
     if (rc == 1 && !r->begun)
         begin_run(r);
+    check_part(r);
     if (rc == 1)
         serve_node(r, now);
     if (r->failed)
         end_run(r);
-    if (!r->stop)
-        alarm_set(&r->alarm, r->link.tx == NULL ? r->link.retry_at : tick_add(now, IDLE_TURN));
+    if (r->stop)
+        return;
+    const tick due = r->link.tx == NULL ? r->link.retry_at : tick_add(now, IDLE_TURN);
+    const bool checks = files_receiver_busy(&r->receiver) && r->len < RECV_REPLIES_MAX;
+    alarm_set(&r->alarm, checks ? now : due);
 }
 
 static void on_ready(void *context)
