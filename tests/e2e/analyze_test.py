@@ -203,6 +203,26 @@ def check_one_meaning_of_cycles(folder):
     same(found["decomposition"]["ideal_ms"], clean[(len(clean) + 1) // 2 - 1], 1e-9)
 
 
+def check_one_segment(folder):
+    """A block of one segment: its time on the line and the round trip; the text says of how many sessions, and never "-0.000"."""
+    log, table = os.path.join(folder, "short.csv"), os.path.join(folder, "short-sessions.csv")
+    run("helio-sim", "--bundle", "900B", "--rate", "20Mbit/s", "--trace", "iid:0.1", "--sessions", "4", "--duration", "2s", "--log", log)
+    text = run("helio-analyze", log).stdout
+    run("helio-analyze", "--sessions", table, log)
+    with open(table, newline="") as f:
+        rows = [row for row in csv.DictReader(f) if row["outcome"] == "done"]
+    clean = [row for row in rows if row["lossy"] == "0"]
+    assert {row["radiation_ms"] for row in clean} == {"0.000000"}, clean[0]
+    air = (int(clean[0]["bytes_sent"]) + 42) * 8 / 20e6  # LTP, and 42 octets of UDP, IP and Ethernet
+    assert f"ideal session              {1e3 * air + 10:.3f} ms (median of {len(clean)} sessions without losses)\n" in text, text
+    assert "expected cycle             – ms\n" in text and "-0.000" not in text, text
+    for bundle, rule, words in (("900B", "checkpoint:first=1,per=session", ("ideal session              – ms\n", " + 30.000 lost checkpoints + ")),
+                                ("1800B", "red:first=1,per=session", ("(no session without losses: median radiation + median time to a report)\n",))):
+        run("helio-sim", "--bundle", bundle, "--rate", "20Mbit/s", "--trace", "none", "--drop", rule, "--sessions", "1", "--duration", "1s", "--log", log)
+        text = run("helio-analyze", log).stdout
+        assert all(word in text for word in words), text
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         log, table = os.path.join(folder, "sim.csv"), os.path.join(folder, "sessions.csv")
@@ -220,6 +240,7 @@ def main():
         check_cut(one, two, folder)
         check_no_log(folder)
         check_one_meaning_of_cycles(folder)
+        check_one_segment(folder)
         check_nothing_completed()
         check_orange(folder)
         with open(one, "a") as f:

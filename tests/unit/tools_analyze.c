@@ -409,6 +409,31 @@ START_TEST(arrivals_sooner_than_any_before)
 }
 END_TEST
 
+/* A block of one segment, lost at first: what came is the repetition, though no segment that was
+ * sent once has shown the delay. The first arrival is no measure of it. */
+START_TEST(a_lone_segment_that_was_lost)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    feed(&t, "0,open,1,2,1,7,,,,1,,9,,,,,,,,,,\n");
+    checkpoint(&t, 0, 1, "first");
+    feed(&t, "30000000,timer,1,2,1,7,,,,,,,50,,,,,,,1,checkpoint,\n");
+    checkpoint(&t, 30000000, 2, "timer");
+    feed(&t, "35000000,open,2,1,1,7,,,,1,,,,,,,,,,,,\n");
+    checkpoint(&t, 35000000, 0, "ok");
+    feed(&t, "40000000,close,1,2,1,7,,,,1,,9,,,,,,,,,done,\n"
+             "40000000,close,2,1,1,7,,,,1,,9,,,,,,,,,done,\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.s[0].rto_checkpoint, 1);
+    ck_assert_uint_eq(t.s[0].cp_lost, 1);
+    ck_assert_uint_eq(t.s[0].cp_waits, 1);
+    ck_assert(t.a.paths[0]->delay == TICK_NEVER);
+    analyze_fini(&t.a);
+}
+END_TEST
+
 /* A block is acknowledged while a copy of its checkpoint, and a repeated segment, are still under
  * way; there the logs end. */
 START_TEST(what_is_under_way_at_the_end_is_not_lost)
@@ -549,6 +574,7 @@ SUITE(tools_analyze, t)
     tcase_add_test(t, a_receiver_that_is_far_is_waited_for);
     tcase_add_test(t, a_checkpoint_sent_very_often);
     tcase_add_test(t, arrivals_sooner_than_any_before);
+    tcase_add_test(t, a_lone_segment_that_was_lost);
     tcase_add_test(t, what_is_under_way_at_the_end_is_not_lost);
     tcase_add_test(t, a_sender_that_appears_late);
     tcase_add_test(t, rows_of_sessions_opened_before_the_log_are_counted_only);

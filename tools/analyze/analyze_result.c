@@ -64,8 +64,8 @@ static void text_real(FILE *f, int digits, double v, const char *after)
 {
     if (isnan(v))
         fprintf(f, "–%s", after);
-    else
-        fprintf(f, "%.*f%s", digits, v, after);
+    else /* no "-0.000" */
+        fprintf(f, "%.*f%s", digits, fabs(v) * pow(10, digits) < 0.5 ? 0 : v, after);
 }
 
 static void text_count(FILE *f, uint64_t v, const char *after)
@@ -140,13 +140,26 @@ static void text_ms(FILE *f, const char *what, double v, const char *from)
     fprintf(f, from != NULL ? " (%s)\n" : "\n", from);
 }
 
+/* Where the ideal session comes from, in words. */
+static const char *ideal_words(const struct analyze_flow *w, const char *from, char *out, size_t n)
+{
+    if (from != NULL && strcmp(from, "loss_free") == 0)
+        snprintf(out, n, "median of %" PRIu64 " sessions without losses", w->clean.count);
+    else if (from != NULL && strcmp(from, "radiation_response") == 0)
+        snprintf(out, n, "no session without losses: median radiation + median time to a report");
+    else
+        return from;
+    return out;
+}
+
 /* The model's expected values, and the mean as their sum. */
 static void text_split(FILE *f, const struct analyze_flow *w, const struct analyze_model *m)
 {
     struct analyze_split p = analyze_split_flow(w, m);
     if (isnan(p.mean) || w->with_sender == 0)
         return;
-    text_ms(f, "ideal session", p.ideal, p.ideal_from);
+    char words[96];
+    text_ms(f, "ideal session", p.ideal, ideal_words(w, p.ideal_from, words, sizeof words));
     text_ms(f, "expected cycle", p.cycle, p.cycle_from);
     text_ms(f, "expected RTO", p.rto, p.rto_from);
     text_name(f, "mean session");
