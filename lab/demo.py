@@ -51,8 +51,8 @@ def check(o):
     o.bundles = 200 if o.sessions == "auto" else 2 * o.sessions + 10
     if o.durability not in ("none", "async", "sync"):
         raise Wrong(f"--durability {o.durability}: none, async or sync is wanted")
-    if o.trace not in ("A", "F", "H", "leo-low", "leo-high", "none") and not o.trace.startswith("iid:") and not os.path.isfile(o.trace):
-        raise Wrong(f"--trace {o.trace}: A, F, H, leo-low, leo-high, none, iid:P or a trace file is wanted")
+    if o.trace not in ("A", "F", "H", "leo-low", "leo-high", "jpl-47km", "none") and not o.trace.startswith("iid:") and not os.path.isfile(o.trace):
+        raise Wrong(f"--trace {o.trace}: A, F, H, leo-low, leo-high, jpl-47km, none, iid:P or a trace file is wanted")
     if os.path.isdir(o.out) and os.listdir(o.out):
         raise Wrong(f"--out {o.out} is not empty; logs are appended to, so choose a folder of its own for each run")
 

@@ -10,7 +10,7 @@ trace says. Installs what is missing (apt), builds (about 3 minutes on two cores
 prints goodput, efficiency, a verdict and where to look next.
 
   --duration S      seconds of traffic (default 20)
-  --trace T         A, F, H, leo-low, leo-high, a trace file, iid:P or none (default A)
+  --trace T         A, F, H, leo-low, leo-high, jpl-47km, a trace file, iid:P or none (default A)
   --rate R          nominal rate on the air, with its unit (default 500Mbit/s)
   --sessions N      parallel LTP sessions, or auto (default 10)
   --rto T           retransmission timer (default 30ms)

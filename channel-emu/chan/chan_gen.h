@@ -42,7 +42,7 @@ struct gen_preset {
 };
 
 #define GEN_STEPS_DEFAULT UINT64_C(1000000)
-#define GEN_PRESET_NAMES "A, F, H, leo-low or leo-high"
+#define GEN_PRESET_NAMES "A, F, H, leo-low, leo-high or jpl-47km"
 #define GEN_ERROR_MAX 320u
 
 /* NULL for names not in GEN_PRESET_NAMES. */

@@ -57,8 +57,8 @@ static const struct argp_option table[] = {
      2},
     {NULL, 0, NULL, 0, "Losses:", 3},
     {"trace", TRACE, "TRACE", 0,
-     "Forward: a file, A, F, H, leo-low, leo-high, iid:P (independent, probability P), or none "
-     "(default)",
+     "Forward: a file, A, F, H, leo-low, leo-high, jpl-47km, iid:P (independent, probability P), "
+     "or none (default)",
      3},
     {"trace-return", TRACE_RETURN, "TRACE", 0, "The same for the return (default none)", 3},
     {"trace-start", TRACE_START, "DURATION", 0, "Where in the trace to begin (default 0)", 3},

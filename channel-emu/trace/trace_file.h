@@ -54,8 +54,8 @@ int trace_powers_read(struct powers *p, const char *path, const char *column, bo
 int trace_powers_mean(const struct powers *p, const char *path, double *mean, char *error);
 
 /* The value of a --trace option: `none`, `iid:P` (independent losses with probability P), `A`, `F`,
- * `H`, `leo-low` or `leo-high` (the preset's 10^6 steps of 0.1 ms with its own seed, as in
- * traces/), or a file. */
+ * `H`, `leo-low`, `leo-high` or `jpl-47km` (the preset's 10^6 steps of 0.1 ms with its own seed, as
+ * in traces/), or a file. */
 struct trace_source {
     bool on; /* there is a trace */
     struct trace trace;

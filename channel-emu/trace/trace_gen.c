@@ -25,7 +25,7 @@ enum { MODEL = 1000, DURATION = 2000, POWER };
 static const struct argp_option gen_options[] = {
     {NULL, 0, NULL, 0, "Presets:", 1},
     {"preset", 'p', "NAME", 0,
-     "A, F or H (published statistics), leo-low or leo-high (physical examples)", 1},
+     "A, F, H or jpl-47km (published statistics), leo-low or leo-high (physical examples)", 1},
     {NULL, 0, NULL, 0, "Runs of good and bad time in turns:", 2},
     {"good", MODEL, "LAW", 0, "Lengths of good runs: " LAW_HINT, 2},
     {"bad", MODEL + 1, "LAW", 0, "Lengths of bad runs", 2},

@@ -80,7 +80,7 @@ static const struct argp info_argp = {
     .args_doc = "FILE|NAME",
     .doc =
         "Prints the statistics of a trace: a file of any form, plain or compressed with gzip, or "
-        "A, F, H, leo-low, leo-high.\vExamples:\n"
+        "A, F, H, leo-low, leo-high, jpl-47km.\vExamples:\n"
         "  helio-trace info traces/A.htr\n"
         "  helio-trace info F --json\n"
         "  helio-trace info mine.htr --compare A --plot both.png"};

@@ -18,6 +18,7 @@ import unittest
 BIN = TRACES = ""
 # bad %, bad mean, sd, median, 90th percentile, good mean, sd (ms); Caini et al., IEEE TAES 59(6), 2023
 PHYSICAL = ("leo-low", "leo-high")
+MEASURED = ("jpl-47km",)
 PUBLISHED = {"A": (4.98, 0.95, 0.66, 0.8, 1.8, 18.17, 17.37), "F": (13.7, 2.14, 3.15, 1.2, 4.4, 13.46, 18.19),
              "H": (28.8, 5.46, 5.02, 4.1, 11.6, 13.48, 12.84)}
 
@@ -45,7 +46,7 @@ class TracesTest(unittest.TestCase):
         """The promise of docs/helio-trace.md: no compiler, optimisation or processor changes a byte."""
         top = os.path.dirname(TRACES.rstrip("/"))
         sources = [os.path.join(top, "channel-emu", "chan", f"chan_{noun}.c")
-                   for noun in ("gen", "spec", "law", "math", "fade", "air", "wind", "zernike", "filter", "receiver", "trace")]
+                   for noun in ("gen", "spec", "preset", "law", "math", "fade", "air", "wind", "zernike", "filter", "receiver", "trace")]
         sources += [os.path.join(top, "base", noun + ".c") for noun in ("rng", "units", "err")]
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces_again.c")
         expected = {name: trace("convert", "-f", "runs", os.path.join(TRACES, name + ".htr"), "-").stdout
@@ -78,7 +79,7 @@ class TracesTest(unittest.TestCase):
             wrong, scenario = os.path.join(d, "wrong.txt"), os.path.join(d, "scenario.yaml")
             with open(wrong, "w") as f:
                 f.write("0 5\n1 x\n")
-            for name in (*PUBLISHED, *PHYSICAL, wrong):
+            for name in (*PUBLISHED, *PHYSICAL, *MEASURED, wrong):
                 with open(scenario, "w") as f:
                     f.write(f"forward:\n  erasures:\n    trace: {name}\n")
                 for command in [("helio-sim", "--duration", "10ms", "--trace", name), ("helio-emu", "check", scenario)]:
@@ -231,7 +232,7 @@ class TracesTest(unittest.TestCase):
 
     def test_wrong_options_and_files(self):
         for arguments, message in [((), b"a command is missing: gen, from-power, convert, info, sites or acm; try "), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),
-                                   (("gen", "-p", "B"), b"right is A, F, H, leo-low or leo-high"),
+                                   (("gen", "-p", "B"), b"right is A, F, H, leo-low, leo-high or jpl-47km"),
                                    (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
                                    (("sites", "--cloud", "0.4,1ns", "-o", "x"), b"below a thousandth of --step"),

@@ -338,8 +338,8 @@ static const struct {
                        "start"},
     {E "trace: [A]\n", "s.yaml:3: forward.erasures.trace: a list is not expected here; write a "
                        "file's name"},
-    {E "trace: iid:0.5\n", "s.yaml:3: forward.erasures.trace: a trace is a file, A, F, H, leo-low "
-                           "or leo-high, or none; write iid: 0.5"},
+    {E "trace: iid:0.5\n", "s.yaml:3: forward.erasures.trace: a trace is a file, A, F, H, leo-low, "
+                           "leo-high or jpl-47km, or none; write iid: 0.5"},
     {E "trace: {file: A, ofset: 1s}\n",
      "s.yaml:3: forward.erasures.trace.ofset: unknown key; did you mean offset?"},
     {E "trace: {file: A, offset: 101s, loop: no}\n",

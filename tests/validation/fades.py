@@ -57,6 +57,12 @@ def gamma_gamma(bin_dir):
               DEVIATIONS * math.hypot(blocks_error(below), math.sqrt(share / 4e6)), relative=False)
 
 
+@check("Fades")
+def measured(bin_dir):
+    p = powers(bin_dir, "--preset", "jpl-47km", "--coherence", "1ms", "-n", "1000000", "-s", "3")
+    yield moment("Preset `jpl-47km`: scintillation index", "measured: 0.43 ± 0.22 (Biswas et al. 2000)", 0.43, (p - 1) ** 2)
+
+
 def crossings(p, level):
     return (p[:-1] >= level) & (p[1:] < level)
 

@@ -81,7 +81,8 @@ static const struct argp_option options[] = {
     {"capacity", OPT_CAPACITY, "RATE", 0, "Payload that the link can carry, for the efficiency", 3},
     {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air: the capacity follows", 3},
     {"trace", OPT_TRACE, "TRACE", 0,
-     "Erasures of the link, for the capacity: a file, A, F, H, leo-low, leo-high, iid:P or none "
+     "Erasures of the link, for the capacity: a file, A, F, H, leo-low, leo-high, jpl-47km, iid:P "
+     "or none "
      "[none]",
      3},
     {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 3},

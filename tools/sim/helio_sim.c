@@ -52,7 +52,8 @@ enum {
 
 static const struct argp_option options[] = {
     {"trace", OPT_TRACE, "FILE|NAME|none|iid:P", 0,
-     "Erasures from node 1 to node 2: a file, A, F, H, leo-low, leo-high, none, or independent "
+     "Erasures from node 1 to node 2: a file, A, F, H, leo-low, leo-high, jpl-47km, none, or "
+     "independent "
      "with "
      "probability P [A]",
      0},

@@ -23,7 +23,7 @@ from . import sle, systems as campaign_systems
 MODES = ("sim", "relay", "bridge")
 REPETITIONS = {"sim": 5}  # by default, as many as an interval needs; one in the modes whose runs last as long as they say
 LOGS = ("none", "tables", "all")
-PRESETS = ("A", "F", "H", "leo-low", "leo-high")
+PRESETS = ("A", "F", "H", "leo-low", "leo-high", "jpl-47km")
 FORMAT = 5  # part of each run's key: results of another meaning are not taken for these
 LAB_FORMAT = 9  # the same over a lab file
 TOLD_MAX = 20    # mistakes of one file

@@ -77,7 +77,7 @@ def arguments() -> Parser:
     p = Parser(
         prog="helio-tune", epilog=EPILOG, description="Finds the settings of an LTP link for a fading channel by simulation on its trace.")
     channel = p.add_argument_group("the channel")
-    channel.add_argument("--trace", metavar="T", help="A, F, H, leo-low, leo-high, none, iid:P or a trace file (default A)")
+    channel.add_argument("--trace", metavar="T", help="A, F, H, leo-low, leo-high, jpl-47km, none, iid:P or a trace file (default A)")
     channel.add_argument("--bad-mean", type=duration, metavar="TIME", help="instead of a trace: mean of the fades,")
     channel.add_argument("--bad-sd", type=duration, metavar="TIME", help="their standard deviation (default: the mean),")
     channel.add_argument("--good-mean", type=duration, metavar="TIME", help="mean of the time between them,")
