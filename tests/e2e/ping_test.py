@@ -58,7 +58,7 @@ class PingTest(unittest.TestCase):
         """Each node that a ping passes, in order of time, with what it did; in the text and in the JSON."""
         path = os.path.join(OUT, "trace.json")
         said = ping(*self.own, "--trace", "-c", "3", "-i", "200ms", "--json", path, "ipn:2.128").stdout
-        found = re.findall(r"^    seq=(\d) (\w+) by (ipn:\d\.0) at [+](\d+) ms \(told after ([\d.]+) ms\)$", said, flags=re.M)
+        found = re.findall(r"^    seq=(\d) (\w+) by (ipn:\d\.0) at [+](\d+) ms \(reported after ([\d.]+) ms\)$", said, flags=re.M)
         for seq in "123":
             self.assertEqual(sorted((who, what) for n, what, who, _, _ in found if n == seq),
                              [("ipn:1.0", "forwarded"), ("ipn:1.0", "received"), ("ipn:2.0", "delivered"), ("ipn:2.0", "received")])

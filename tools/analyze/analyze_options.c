@@ -403,7 +403,7 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
         parse_option,
         "FILE...",
         "Reads segment logs, bundle logs, drop logs and captures (pcap, pcapng) of LTP over UDP, "
-        "plain or gzip (- for standard input), and tells what became of the LTP sessions, and of "
+        "plain or gzip (- for standard input), and shows what became of the LTP sessions, and of "
         "bundles. Give the logs or captures of both ends of a link together, or the drop log: then "
         "losses are known. A folder stands for all logs in it."
         "\vexamples:\n"

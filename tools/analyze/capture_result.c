@@ -77,7 +77,7 @@ static void text_emulator(FILE *f, const struct input_view *v)
                 v->partner, other);
     else if (v->emulator)
         fprintf(f,
-                "; it is helio-emu's, of what %s its link: one way is missing in its times. Give "
+                "; it is helio-emu's, of what %s its link: one direction is missing. Give "
                 "the capture of what %s it as well",
                 what, other);
 }
@@ -118,7 +118,7 @@ static void text_counters(FILE *f, const struct watch_counters *c)
     if (c->undecided > 0)
         fprintf(
             f,
-            "; where it was taken could not be told of %" PRIu64
+            "; where it was taken is not known for %" PRIu64
             " pairs of addresses (taken for the sender's end; see --at); what this makes of their "
             "losses is inferred",
             c->undecided);

@@ -25,17 +25,17 @@ static void text_consequence(FILE *f, const struct clocks_estimate *e, bool corr
 {
     bool certain = clocks_certain(e);
     if (!certain && !clocks_offset_shows(e))
-        fprintf(f, ". Perhaps the clocks agree and a way was slower for a while: --clock auto "
-                   "leaves the times\n");
+        fprintf(f,
+                ". Perhaps the clocks agree and one direction was slower for a while: --clock auto "
+                "leaves the times\n");
     else if (corrected)
         fprintf(f, "; %scorrected\n",
                 clocks_may_drift(e) && !clocks_drifts(e) ? "the offset is " : "");
     else if (certain)
         fprintf(f, ". Times between nodes are wrong by that: --clock auto corrects them\n");
     else
-        fprintf(f,
-                ". Perhaps the clocks agree and one way is slower; --clock auto takes the offset "
-                "for the clocks\n");
+        fprintf(f, ". Perhaps the clocks agree and one direction is slower; --clock auto takes the "
+                   "offset for the clocks\n");
 }
 
 static void text_pair(FILE *f, const struct clocks_estimate *e, bool corrected)
@@ -43,15 +43,15 @@ static void text_pair(FILE *f, const struct clocks_estimate *e, bool corrected)
     if (!e->both) {
         fprintf(f,
                 "clocks: node %" PRIu64 " and node %" PRIu64
-                " differ: segments arrived before they were sent. By how much only segments of "
-                "both ways can tell\n",
+                " differ: segments arrived before they were sent. Only segments in both "
+                "directions show by how much\n",
                 e->near, e->far);
         return;
     }
     fprintf(f, "clocks: node %" PRIu64 " is %+.3f ms from node %" PRIu64 "'s", e->far,
             in_ms(e->offset_ns), e->near);
     text_drift(f, e);
-    fprintf(f, " (if both ways take as long; within %.3f ms whatever they take)%s",
+    fprintf(f, " (if both directions take as long; within %.3f ms in any case)%s",
             in_ms(e->error_ns), e->before ? ": segments arrived before they were sent" : "");
     text_consequence(f, e, corrected);
 }
@@ -75,8 +75,8 @@ static void text_runs(FILE *f, const struct analyze_totals *t)
     if (t->twins.one != NULL)
         fprintf(f,
                 "%s and %s are both logs of node %" PRIu64
-                " and have %.1f s in common: two runs? What is told of both together is nobody's: "
-                "analyse them one by one\n",
+                " and have %.1f s in common: two runs? Figures of both together have no "
+                "meaning: analyse them one by one\n",
                 t->twins.one, t->twins.other, t->twins.node,
                 (double)t->twins.both / (double)TICK_S);
 }

@@ -210,7 +210,7 @@ static const char usage[] =
     "       helio-bundle decrypt FILE    decrypt them\n"
     "       helio-bundle explain FILE    print the security blocks\n"
     "       helio-bundle --version\n"
-    "`helio-bundle COMMAND --help` tells more.\n"
+    "`helio-bundle COMMAND --help` shows more.\n"
     "\n"
     "examples:\n"
     "  helio-bundle make -s ipn:1.5 -d ipn:2.7 --text hello -o b.cbor\n"

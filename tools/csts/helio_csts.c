@@ -520,7 +520,7 @@ static const char usage[] =
     "       helio-csts --version\n"
     "Monitored Data and Forward Frame (CCSDS 922.1, 922.3) of the Cross Support Transfer "
     "Services.\n"
-    "`helio-csts COMMAND --help` tells more.\n"
+    "`helio-csts COMMAND --help` shows more.\n"
     "\n"
     "examples:\n"
     "  helio-csts provider examples/csts-figures.csv\n"

@@ -18,7 +18,7 @@
 static const char help[] =
     "usage: helioctl (--socket PATH | CONFIG.yaml) [--json] COMMAND\n"
     "\n"
-    "  top                links, store, memory and what waits, live: q ends it, h tells\n"
+    "  top                links, store, memory and queues, live: q ends it, h shows\n"
     "                     the keys; not on a terminal: lines, as watch\n"
     "  watch              a line for the node and each busy link every interval\n"
     "  status             uptime, bundles, store\n"
@@ -36,18 +36,18 @@ static const char help[] =
     "  why BUNDLE         where one bundle is, why it waits, what was tried and what comes\n"
     "                     next: KEY as bundles shows it, or SOURCE,CREATED,SEQUENCE\n"
     "  counters           everything that is counted and not 0 (--json: all)\n"
-    "  link NAME up|down  tells the node that a link is up or down\n"
+    "  link NAME up|down  sets a link up or down\n"
     "  link add NAME KEY=VALUE… | FILE\n"
     "                     adds a link to the running node: the keys of a link of its\n"
     "                     configuration, or a file with the map of them\n"
     "  link set NAME KEY=VALUE…\n"
     "                     changes a link's keys; one that cannot change says so\n"
-    "  link remove NAME   removes a link; what waits for it goes another way, or waits\n"
+    "  link remove NAME   removes a link; its bundles take another route, or wait\n"
     "  route add|remove PATTERN LINK\n"
     "                     adds or removes a route; what waits is placed anew\n"
     "  plan               the contact plan: what it is, this node's contacts from now on\n"
-    "  plan reload [FILE] reads the plan's file again, or another one; what is wrong with\n"
-    "                     it is told, and the old plan stays\n"
+    "  plan reload [FILE] reads the plan's file again, or another one; errors\n"
+    "                     are shown, and the old plan stays\n"
     "  contact add KEY=VALUE…, range add KEY=VALUE…\n"
     "                     adds contacts or a light time: keys as in a plan's YAML file;\n"
     "                     times are dates, or count from now\n"
@@ -289,7 +289,7 @@ static int check_words(const struct request *r)
         return usage("a KEY is a number as bundles shows it, not ", r->words[1]);
     if (strcmp(r->words[0], "link") == 0 && strcmp(r->words[2], "up") != 0 &&
         strcmp(r->words[2], "down") != 0)
-        return usage("a link is told up or down, not ", r->words[2]);
+        return usage("a link is set up or down, not ", r->words[2]);
     if (strcmp(r->words[0], "route") == 0 && strcmp(r->words[1], "add") != 0 &&
         strcmp(r->words[1], "remove") != 0)
         return usage("a route is added or removed, not ", r->words[1]);

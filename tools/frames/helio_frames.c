@@ -174,7 +174,7 @@ static const char usage[] =
     "       helio-frames fop FILE --local … --remote … telecommands with COP-1\n"
     "       helio-frames farm --local … --remote …     their receiver\n"
     "       helio-frames --version\n"
-    "TM, AOS, USLP and TC frames. `helio-frames COMMAND --help` tells more.\n"
+    "TM, AOS, USLP and TC frames. `helio-frames COMMAND --help` shows more.\n"
     "\n"
     "examples:\n"
     "  helio-frames gen -n 1000 -o /tmp/a.frames\n"

@@ -46,7 +46,7 @@ enum {
         {"rto", KEY_RTO, "TIME", 0, "retransmission timer (1s)", 0},                               \
         {"rate", KEY_RATE, "RATE", 0, "bits on the air (unlimited)", 0},                           \
         {"overhead", KEY_OVERHEAD, "BYTES", 0, "on the air beside each segment (42)", 0},          \
-        {"timeout", KEY_TIMEOUT, "TIME", 0, "give up then (never)", 0},                            \
+        {"timeout", KEY_TIMEOUT, "TIME", 0, "fail then (never)", 0},                               \
         {"log", KEY_LOG, "FILE", 0, "append the segment log (docs/segment-log.md)", 0},            \
     {                                                                                              \
         "json", KEY_JSON, NULL, 0, "print the result as JSON", 0                                   \
@@ -55,7 +55,7 @@ enum {
 static const struct argp_option send_options[] = {
     {"remote", KEY_REMOTE, "ADDR:PORT", 0, "where segments go", 0},
     {"red", KEY_RED, "all|none|BYTES", 0, "how much of each block is red, reliable (all)", 0},
-    {"orange", KEY_ORANGE, NULL, 0, "sent once, and a helio-ltp tells what arrived; nothing is red",
+    {"orange", KEY_ORANGE, NULL, 0, "sent once, and a helio-ltp shows what arrived; nothing is red",
      0},
     COMMON_OPTIONS,
     {0}};

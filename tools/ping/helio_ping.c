@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
      "Of the bundles, and how long the last answers are waited for [60]", 0},
     {"flood", 'f', NULL, 0, "Send when an answer comes, and 100 times a second", 0},
     {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [a random number]", 0},
-    {"trace", 't', NULL, 0, "Show each node that a ping passes, as its status reports tell", 0},
+    {"trace", 't', NULL, 0, "Show each node that a ping passes, according to status reports", 0},
     {"quiet", 'q', NULL, 0, "Only the summary", 0},
     {"json", OPT_JSON, "FILE", 0, "Write the summary as JSON (- for standard output)", 0},
     {0}};
@@ -154,7 +154,7 @@ static void on_hop(void *context, const struct ping_hop *h)
         printf(" at %+lld ms", (long long)h->at_ms);
     if (h->item == STATUS_DELETED)
         printf(": %s", status_reason_text(h->reason));
-    printf(" (told after %.3f ms)\n", (double)h->heard / 1e6);
+    printf(" (reported after %.3f ms)\n", (double)h->heard / 1e6);
     fflush(stdout);
 }
 
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
         options,
         parse_option,
         "EID",
-        "Sends bundles to an echo endpoint, and tells when each is back.\v"
+        "Sends bundles to an echo endpoint, and shows when each returns.\v"
         "examples:\n"
         "  helio-ping --socket node1.sock ipn:2.128\n"
         "  helio-ping --socket node1.sock -c 10 -i 100ms -s 10kB ipn:2.128\n"

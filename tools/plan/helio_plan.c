@@ -238,7 +238,7 @@ static const struct argp_option import_options[] = {
 static const struct command commands[] = {
     {"helio-plan check", "PLAN", command_check, check_options,
      "Reads a plan and says what is in it, and what will not work: times without a light time, "
-     "contacts without a way back.\v"
+     "contacts without a return direction.\v"
      "examples:\n"
      "  helio-plan check examples/plan.yaml\n"
      "  helio-plan check --json examples/plan.ionrc\n"
@@ -250,7 +250,8 @@ static const struct command commands[] = {
      "  helio-plan convert examples/plan.ionrc --to hdtn -o /tmp/plan.json\n"
      "\nexit codes: 0 done, 1 it could not be written, 2 the plan is wrong, or usage"},
     {"helio-plan show", "PLAN", command_show, show_options,
-     "Prints contacts with their volumes and light times, and each way as a line over time.\v"
+     "Prints contacts with their volumes and light times, and each direction as a line "
+     "over time.\v"
      "examples:\n"
      "  helio-plan show examples/plan.yaml\n"
      "  helio-plan show examples/plan.yaml --plot /tmp/plan.png\n"
@@ -287,12 +288,12 @@ static const char usage[] =
     "Usage: helio-plan check PLAN                      can it be used?\n"
     "       helio-plan convert PLAN --to FORMAT        yaml, ion or hdtn\n"
     "       helio-plan show PLAN [--plot FILE]         contacts over time\n"
-    "       helio-plan route PLAN FROM TO SIZE [AT]    the way of a bundle, hop by hop\n"
+    "       helio-plan route PLAN FROM TO SIZE [AT]    the route of a bundle, hop by hop\n"
     "       helio-plan import FILE... [-o FILE]        heliod's configuration from ION's or "
     "HDTN's\n"
     "       helio-plan --version\n"
     "PLAN is a contact plan: YAML, ION's lines or HDTN's JSON. `helio-plan COMMAND --help` "
-    "tells more.\n"
+    "shows more.\n"
     "\n"
     "examples:\n"
     "  helio-plan check examples/plan.yaml\n"

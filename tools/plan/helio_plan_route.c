@@ -132,7 +132,7 @@ static void explain_reason(const struct plan_opened *p, const struct plan_query 
         [PLAN_TOO_LATE] = "it would arrive after its lifetime",
         [PLAN_NO_VOLUME] = "what waits leaves no room for it",
         [PLAN_TOO_LONG] =
-            "contacts lead there, but none of their ways is long enough for its size"};
+            "contacts lead there, but none of these routes is long enough for its size"};
     struct plan_query any = *q;
     text a;
     text b;

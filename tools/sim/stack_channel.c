@@ -26,7 +26,7 @@ static const struct scenario *scenario_of(const struct stack_channel *c)
 static const char *refused(const struct emu_settings *e)
 {
     if (e->json != NULL || e->stats != 0)
-        return "json, stats: write --json of helio-sim, which tells of each channel";
+        return "json, stats: write --json of helio-sim, which reports each channel";
     if (e->control != NULL)
         return "control: nobody could use it in virtual time; write `changes` in the scenario";
     if (e->duration != 0)

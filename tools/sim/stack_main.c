@@ -381,7 +381,7 @@ static int add_client(struct stack *s, const char *text)
         if (n > 1 && a->options.json != NULL) {
             wrong("client", text,
                   "--parallel: not with --json, which would be a file of each of "
-                  "them; helio-sim --json tells of all");
+                  "them; helio-sim --json reports all");
             return HELIO_EINVAL;
         }
     }

@@ -423,7 +423,7 @@ static const char usage[] =
     "       helio-sle modem --connect ADDRESS  frames as a modem sends them, with an account\n"
     "       helio-sle control SOCKET NAME WORD VALUE  lock and production of a provider\n"
     "       helio-sle --version\n"
-    "Space Link Extension: RAF, RCF, ROCF and FCLTU. `helio-sle COMMAND --help` tells more.\n"
+    "Space Link Extension: RAF, RCF, ROCF and FCLTU. `helio-sle COMMAND --help` shows more.\n"
     "\n"
     "examples:\n"
     "  helio-sle provider --keys\n"

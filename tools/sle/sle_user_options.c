@@ -408,7 +408,7 @@ const struct argp_option sle_user_options[] = {
      "FCLTU: radiate each not before: a time, or +2s from its sending", 7},
     {"latest", KEY_LATEST, "WHEN", 0, "FCLTU: radiate each then at the latest, or not at all", 7},
     {"delay", KEY_DELAY, "TIME", 0, "FCLTU: behind each, before the next (0)", 7},
-    {"no-notification", KEY_QUIET, NULL, 0, "FCLTU: radiation is not told", 7},
+    {"no-notification", KEY_QUIET, NULL, 0, "FCLTU: radiation is not notified", 7},
     {"event", KEY_EVENT, "ID[:QUALIFIER]", 0,
      "FCLTU: throw this event, before CLTUs; several times", 7},
     {"tls", KEY_TLS, NULL, 0, "TLS below the transport mapping", 9},

@@ -145,7 +145,7 @@ static const char usage[] =
     "       helio-store repair DIRECTORY            moves what is damaged to a file\n"
     "       helio-store --version\n"
     "DIRECTORY is the store.path of a node that does not run. `helio-store COMMAND --help` "
-    "tells more.\n"
+    "shows more.\n"
     "\n"
     "examples:\n"
     "  helio-store check /var/lib/helio/1\n"

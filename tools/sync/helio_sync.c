@@ -337,7 +337,7 @@ static const char usage[] =
     "Usage: helio-sync send --socket PATH DIR EID                   the folder\n"
     "       helio-sync receive --socket PATH --from PATTERN DIR     its copy\n"
     "       helio-sync --version\n"
-    "Keeps a copy of a folder at another node. `helio-sync COMMAND --help` tells more.\n"
+    "Keeps a copy of a folder at another node. `helio-sync COMMAND --help` shows more.\n"
     "\n"
     "examples:\n"
     "  helio-sync receive --socket node2.sock --from 'ipn:1.*' copy\n"

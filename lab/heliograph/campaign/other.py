@@ -108,7 +108,7 @@ class Session(lab_live.Session):
         keys["forward"], keys["return"] = keys["return"], keys["forward"]
         for key, end in (("pcap_before", "before"), ("pcap_after", "after")):
             keys[key] = places.put(self.path(f"return.{end}.pcap"), None)
-        deriver.add_config("return.yaml", "the way back: forward is from the receiver to the sender", keys, ("helio-emu", "check"))
+        deriver.add_config("return.yaml", "the return direction: forward is from the receiver to the sender", keys, ("helio-emu", "check"))
         lab_derive.write(deriver.out)
         p = self.begin_program("return", None, command)
         self.await_ready(Process("helio-emu", "return", "", ", ready"), p)

@@ -83,9 +83,9 @@ def arguments() -> Parser:
     channel.add_argument("--good-mean", type=duration, metavar="TIME", help="mean of the time between them,")
     channel.add_argument("--good-sd", type=duration, metavar="TIME", help="its standard deviation (default: the mean)")
     channel.add_argument("--rate", type=rate, default=rate("500Mbit/s"), help="nominal, bits on the air (default 500Mbit/s)")
-    channel.add_argument("--delay", type=duration, default=5e-3, metavar="TIME", help="propagation, each way (default 5ms)")
-    channel.add_argument("--return-trace", metavar="T", help="erasures of the way back, as of --trace (default none)")
-    channel.add_argument("--return-rate", type=rate, metavar="RATE", help="of the way back (default: reports take no time to send)")
+    channel.add_argument("--delay", type=duration, default=5e-3, metavar="TIME", help="propagation, in each direction (default 5ms)")
+    channel.add_argument("--return-trace", metavar="T", help="erasures of the return direction, as of --trace (default none)")
+    channel.add_argument("--return-rate", type=rate, metavar="RATE", help="of the return direction (default: reports take no time to send)")
     channel.add_argument("--processing", type=duration, default=0.0, metavar="TIME",
                          help="of a checkpoint at the receiver before its report (default 0; the paper's nodes: 4ms)")
     channel.add_argument("--overhead", type=count(0, 65535), default=42, metavar="BYTES",
