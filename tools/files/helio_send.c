@@ -14,43 +14,6 @@
 
 #define PIECE_MAX (UINT64_C(1) << 30)
 
-enum {
-    OPT_SOCKET = 256,
-    OPT_SERVICE,
-    OPT_NO_WAIT,
-    OPT_WAIT,
-    OPT_ASK,
-    OPT_RESUME,
-    OPT_SPOOL,
-    OPT_SENT,
-    OPT_HIDDEN,
-    OPT_RECONNECT,
-    OPT_JSON,
-};
-
-static const struct argp_option options[] = {
-    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 1},
-    {"name", 'n', "NAME", 0, "Send the one file under this name", 2},
-    {"bundle", 'b', "SIZE", 0, "Bytes of a file in one bundle [1MB]", 0},
-    {"resume", OPT_RESUME, NULL, 0, "Ask first what is there, and send what is missing", 0},
-    {"no-wait", OPT_NO_WAIT, NULL, 0, "Done when the node has it, not when the receiver says so",
-     0},
-    {"wait", OPT_WAIT, "TIME", 0, "Time to wait for an answer of the receiver [lifetime]", 0},
-    {"ask", OPT_ASK, "TIME", 0,
-     "The receiver is asked what is there so long after the last piece; then ever later [10]", 0},
-    {"lifetime", 'l', "TIME", 0, "Lifetime of the bundles, in seconds or with a unit [1d]", 0},
-    {"priority", 'p', "CLASS[:N]", 0, "bulk, normal or expedited; expedited:N, 0 to 254", 0},
-    {"spool", OPT_SPOOL, "DIR", 0, "Send what is in DIR and what comes there, and remove it", 0},
-    {"sent", OPT_SENT, "DIR", 0, "Move there what was sent from the spool", 0},
-    {"interval", 'i', "TIME", 0, "Look at the spool so often [1]", 0},
-    {"hidden", OPT_HIDDEN, NULL, 0, "In folders also what begins with a dot", 0},
-    {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [a random number]", 0},
-    {"reconnect", OPT_RECONNECT, "S", OPTION_ARG_OPTIONAL,
-     "When the node goes away, try again for S seconds [off; alone: 60]", 0},
-    {"quiet", 'q', NULL, 0, "Say nothing but what went wrong", 0},
-    {"json", OPT_JSON, "FILE", 0, "Write the result as JSON (- for standard output)", 0},
-    {0}};
-
 struct program {
     struct perf_process process;
     struct send_options options;
@@ -58,51 +21,17 @@ struct program {
     bool waits; /* --wait was given */
 };
 
-static tick read_seconds(struct argp_state *state, const char *option, const char *arg)
+static void set_wait(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    tick t = 0;
-    if (perf_options_time(arg, &t) != 0 || t < TICK_MS)
-        argument_want(state, option, arg, "a time in seconds, such as 60, or with a unit");
-    return t;
+    struct program *p = base;
+    perf_set_seconds(state, o, arg, base);
+    p->waits = true;
 }
 
-static error_t parse_spool(struct send_options *o, int key, char *arg, struct argp_state *state)
+static void check_options(struct argp_state *state, void *base)
 {
-    switch (key) {
-    case OPT_SPOOL:
-        o->spool = arg;
-        return 0;
-    case OPT_SENT:
-        o->sent = arg;
-        return 0;
-    case 'i':
-        o->interval = read_seconds(state, "interval", arg);
-        return 0;
-    case OPT_HIDDEN:
-        o->hidden = true;
-        return 0;
-    case OPT_RESUME:
-        o->resume = true;
-        return 0;
-    case OPT_NO_WAIT:
-        o->files.confirm = false;
-        return 0;
-    case OPT_ASK:
-        o->files.ask = read_seconds(state, "ask", arg);
-        return 0;
-    case 'q':
-        o->quiet = true;
-        return 0;
-    case OPT_JSON:
-        o->json = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static void check_options(const struct send_options *o, struct argp_state *state)
-{
+    struct program *p = base;
+    struct send_options *o = &p->options;
     if (o->link.socket == NULL)
         argp_error(state, "--socket PATH is missing: the node's application socket");
     if (o->destination == NULL)
@@ -118,66 +47,59 @@ static void check_options(const struct send_options *o, struct argp_state *state
         argp_error(state, "--name is for one file");
     if (o->name != NULL && !files_name_good(slice_of(o->name, strlen(o->name)), true))
         argp_error(state, "--name '%s': a name is wanted, with parts between slashes", o->name);
+    if (!p->waits)
+        o->files.wait = o->link.lifetime_ms * TICK_MS;
 }
 
-static void take_arguments(struct program *p, struct argp_state *state)
+/* The receiver's endpoint; all other words are paths. */
+static void take_words(struct argp_state *state, char *arg, void *base)
 {
+    struct program *p = base;
     struct send_options *o = &p->options;
-    struct eid *receiver = &o->files.receiver;
-    o->destination = state->argv[state->next];
-    o->paths = state->argv + state->next + 1;
-    o->paths_len = (size_t)(state->argc - state->next - 1);
-    if (strlen(o->destination) >= AAP2_EID_MAX || eid_parse(o->destination, receiver) != 0)
-        argp_error(state, "'%s': the receiver's endpoint is wanted, such as ipn:2.2001",
-                   o->destination);
+    o->destination = arg;
+    o->paths = state->argv + state->next;
+    o->paths_len = (size_t)(state->argc - state->next);
+    if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &o->files.receiver) != 0)
+        argp_error(state, "'%s': the receiver's endpoint is wanted, such as ipn:2.2001", arg);
     state->next = state->argc;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct program *p = state->input;
-    struct send_options *o = &p->options;
-    switch (key) {
-    case OPT_SOCKET:
-        o->link.socket = arg;
-        return 0;
-    case OPT_SERVICE:
-        if (*arg == '\0' || strlen(arg) >= 64)
-            argument_want(state, "service", arg, "a short name or number");
-        o->link.service = arg;
-        return 0;
-    case 'n':
-        o->name = arg;
-        return 0;
-    case 'b':
-        o->files.piece = argument_size(state, "bundle", arg, 1, PIECE_MAX);
-        return 0;
-    case 'l':
-        o->link.lifetime_ms = read_seconds(state, "lifetime", arg) / TICK_MS;
-        return 0;
-    case 'p':
-        if (perf_options_priority(arg, &o->link.priority, &o->link.ordinal) != 0)
-            argument_want(state, "priority", arg, "bulk, normal, expedited, or expedited:N");
-        return 0;
-    case OPT_WAIT:
-        o->files.wait = read_seconds(state, "wait", arg);
-        p->waits = true;
-        return 0;
-    case OPT_RECONNECT:
-        o->link.reconnect = read_seconds(state, "reconnect", arg != NULL ? arg : "60");
-        return 0;
-    case ARGP_KEY_ARGS:
-        take_arguments(p, state);
-        return 0;
-    case ARGP_KEY_END:
-        check_options(o, state);
-        if (!p->waits)
-            o->files.wait = o->link.lifetime_ms * TICK_MS;
-        return 0;
-    default:
-        return parse_spool(o, key, arg, state);
-    }
-}
+#define FIELD(member) ARGUMENT_FIELD(struct program, options.member)
+
+static const struct argument options[] = {
+    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
+    {"name", 'n', "NAME", .help = "Send the one file under this name", .group = 2, FIELD(name)},
+    {"bundle", 'b', "SIZE", .help = "Bytes of a file in one bundle [1MB]", .type = ARGUMENT_SIZE,
+     FIELD(files.piece), .low = 1, .high = PIECE_MAX},
+    {"resume", 0, .help = "Ask first what is there, and send what is missing", .type = ARGUMENT_SET,
+     FIELD(resume)},
+    {"no-wait", 0, .help = "Done when the node has it, not when the receiver says so",
+     .type = ARGUMENT_CLEAR, FIELD(files.confirm)},
+    {"wait", 0, "TIME", .help = "Time to wait for an answer of the receiver [lifetime]",
+     .type = ARGUMENT_OWN, .own = set_wait, FIELD(files.wait), .low = TICK_MS},
+    {"ask", 0, "TIME",
+     .help =
+         "The receiver is asked what is there so long after the last piece; then ever later [10]",
+     .type = ARGUMENT_OWN, .own = perf_set_seconds, FIELD(files.ask), .low = TICK_MS},
+    {"lifetime", 'l', "TIME", .help = "Lifetime of the bundles, in seconds or with a unit [1d]",
+     .type = ARGUMENT_OWN, .own = perf_set_milliseconds, FIELD(link.lifetime_ms), .low = TICK_MS},
+    {"priority", 'p', "CLASS[:N]", .help = "bulk, normal or expedited; expedited:N, 0 to 254",
+     .type = ARGUMENT_OWN, .own = perf_set_priority, FIELD(link)},
+    {"spool", 0, "DIR", .help = "Send what is in DIR and what comes there, and remove it",
+     FIELD(spool)},
+    {"sent", 0, "DIR", .help = "Move there what was sent from the spool", FIELD(sent)},
+    {"interval", 'i', "TIME", .help = "Look at the spool so often [1]", .type = ARGUMENT_OWN,
+     .own = perf_set_seconds, FIELD(interval), .low = TICK_MS},
+    {"hidden", 0, .help = "In folders also what begins with a dot", .type = ARGUMENT_SET,
+     FIELD(hidden)},
+    {"service", 0, "NAME", .help = "Service of our endpoint [a random number]",
+     .type = ARGUMENT_SERVICE, FIELD(link.service)},
+    {"reconnect", 0, "S", OPTION_ARG_OPTIONAL,
+     .help = "When the node goes away, try again for S seconds [off; alone: 60]",
+     .type = ARGUMENT_OWN, .own = perf_set_seconds, FIELD(link.reconnect), .low = TICK_MS},
+    {"quiet", 'q', .help = "Say nothing but what went wrong", .type = ARGUMENT_SET, FIELD(quiet)},
+    {"json", 0, "FILE", .help = "Write the result as JSON (- for standard output)", FIELD(json)},
+    {0}};
 
 static void on_signal(void *context, int number)
 {
@@ -239,20 +161,17 @@ static int run_program(struct program *p)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "EID PATH...\nEID -\n--spool DIR EID",
-        "Sends files, and folders with all below them, to a helio-recv.\v"
-        "examples:\n"
-        "  helio-send --socket node1.sock ipn:2.2001 image.tif\n"
-        "  tar c logs | helio-send --socket node1.sock --name logs.tar ipn:2.2001 -\n"
-        "  helio-send --socket node1.sock --spool outgoing ipn:2.2001\n"
-        "\nexit codes: 0 the receiver has all files; 1 not, or the node failed; 2 wrong usage, or "
-        "there is no file to send",
-        NULL,
-        NULL,
-        NULL};
+    static const struct argument_table table = {
+        options, .word = take_words, .end = check_options,
+        .args_doc = "EID PATH...\nEID -\n--spool DIR EID",
+        .doc = "Sends files, and folders with all below them, to a helio-recv.\v"
+               "examples:\n"
+               "  helio-send --socket node1.sock ipn:2.2001 image.tif\n"
+               "  tar c logs | helio-send --socket node1.sock --name logs.tar ipn:2.2001 -\n"
+               "  helio-send --socket node1.sock --spool outgoing ipn:2.2001\n"
+               "\nexit codes: 0 the receiver has all files; 1 not, or the node failed; 2 wrong "
+               "usage, or "
+               "there is no file to send"};
     struct program *p = calloc(1, sizeof *p);
     if (p == NULL) {
         fputs("helio-send: out of memory\n", stderr);
@@ -264,7 +183,7 @@ int main(int argc, char **argv)
                               .interval = TICK_S};
     argp_err_exit_status = 2;
     argp_program_version = "helio-send " HELIO_VERSION;
-    argument_parse(&argp, argc, argv, 0, p);
+    argument_table_parse(&table, argc, argv, p);
     int code = run_program(p);
     perf_process_close(&p->process);
     free(p);

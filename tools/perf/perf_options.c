@@ -191,6 +191,32 @@ int perf_options_time(const char *text, tick *out)
     return 0;
 }
 
+static tick read_seconds(struct argp_state *state, const struct argument *o, const char *arg)
+{
+    tick t = 0;
+    if (perf_options_time(arg, &t) != 0 || t < o->low)
+        argument_want(state, o->name, arg, "a time in seconds, such as 60, or with a unit");
+    return t;
+}
+
+void perf_set_seconds(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    *(tick *)argument_field(o, base) = read_seconds(state, o, arg != NULL ? arg : "60");
+}
+
+void perf_set_milliseconds(struct argp_state *state, const struct argument *o, char *arg,
+                           void *base)
+{
+    *(uint64_t *)argument_field(o, base) = read_seconds(state, o, arg) / TICK_MS;
+}
+
+void perf_set_priority(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    struct perf_options *p = argument_field(o, base);
+    if (perf_options_priority(arg, &p->priority, &p->ordinal) != 0)
+        argument_want(state, o->name, arg, "bulk, normal, expedited, or expedited:N");
+}
+
 static void need_option(struct argp_state *state, bool right, const char *option, const char *arg,
                         const char *hint)
 {

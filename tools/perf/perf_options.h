@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/tick.h"
+#include "conf/conf_arguments.h"
 
 enum perf_mode { PERF_MODE_NONE, PERF_MODE_TIME, PERF_MODE_DATA, PERF_MODE_FILE };
 
@@ -69,5 +70,14 @@ double perf_options_rate_min(bool in_bundles);
 /* "bulk", "normal", "expedited", "expedited:N": as struct aap2_adu has them. 0 or HELIO_EFORMAT. */
 int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordinal);
 int perf_options_time(const char *text, tick *out);
+
+/* ---- options of tables (conf/conf_arguments.h) ---- */
+
+/* [tick] A time in seconds or with a unit, low or more; without a value 60 s. */
+argument_setter perf_set_seconds;
+/* [uint64_t] The same in milliseconds. */
+argument_setter perf_set_milliseconds;
+/* [struct perf_options] CLASS[:N]: priority and ordinal. */
+argument_setter perf_set_priority;
 
 #endif

@@ -14,94 +14,74 @@
 #include "tools/perf/perf_report.h"
 #include "tools/ping/ping.h"
 
-enum { OPT_SOCKET = 256, OPT_JSON, OPT_SERVICE };
-
-static const struct argp_option options[] = {
-    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 0},
-    {"destination", 'd', "EID", 0, "The echo endpoint, as with helio-perf; or the word EID", 0},
-    {"count", 'c', "N", 0, "Send so many [until Ctrl-C]", 0},
-    {"bundles", 'n', NULL, OPTION_ALIAS, NULL, 0},
-    {"interval", 'i', "TIME", 0, "One each so often, in seconds or with a unit [1]", 0},
-    {"size", 's', "BYTES", 0, "Payload of each, 32 and more [64]", 0},
-    {"payload", 'P', NULL, OPTION_ALIAS, NULL, 0},
-    {"lifetime", 'l', "TIME", 0,
-     "Of the bundles, and how long the last answers are waited for [60]", 0},
-    {"flood", 'f', NULL, 0, "Send when an answer comes, and 100 times a second", 0},
-    {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [a random number]", 0},
-    {"trace", 't', NULL, 0, "Show each node that a ping passes, according to status reports", 0},
-    {"quiet", 'q', NULL, 0, "Only the summary", 0},
-    {"json", OPT_JSON, "FILE", 0, "Write the summary as JSON (- for standard output)", 0},
-    {0}};
-
-static tick read_seconds(struct argp_state *state, const char *option, const char *arg, tick low)
+static void set_seconds(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    tick t = 0;
-    if (perf_options_time(arg, &t) != 0 || t < low)
-        argument_want(state, option, arg, "a time in seconds, such as 1 or 0.5, or with a unit");
-    return t;
+    tick *t = argument_field(o, base);
+    if (perf_options_time(arg, t) != 0 || *t < o->low)
+        argument_want(state, o->name, arg, "a time in seconds, such as 1 or 0.5, or with a unit");
 }
 
-static void set_destination(struct argp_state *state, struct ping_options *o, const char *arg)
+static void take_destination(struct argp_state *state, char *arg, void *base)
 {
+    struct ping_options *o = base;
     struct eid eid;
     if (o->destination != NULL || strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
         argp_error(state, "'%s': one echo endpoint is wanted, such as ipn:2.128", arg);
     o->destination = arg;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void set_destination(struct argp_state *state, const struct argument *o, char *arg,
+                            void *base)
 {
-    struct ping_options *o = state->input;
-    switch (key) {
-    case OPT_SOCKET:
-        o->socket = arg;
-        return 0;
-    case 'c':
-    case 'n':
-        o->count = argument_count(state, "count", arg, 1, INT64_MAX);
-        return 0;
-    case 'i':
-        o->interval = read_seconds(state, "interval", arg, TICK_US);
-        return 0;
-    case 's':
-    case 'P':
-        o->size = argument_size(state, "size", arg, PING_HEAD, PING_SIZE_MAX);
-        return 0;
-    case 'l':
-        o->lifetime = read_seconds(state, "lifetime", arg, TICK_MS);
-        return 0;
-    case 'f':
-        o->flood = true;
-        return 0;
-    case 't':
-        o->trace = true;
-        return 0;
-    case 'q':
-        o->quiet = true;
-        return 0;
-    case OPT_SERVICE:
-        if (*arg == '\0' || strlen(arg) >= 64)
-            argument_want(state, "service", arg, "a short name or number");
-        o->service = arg;
-        return 0;
-    case OPT_JSON:
-        o->json = arg;
-        o->quiet = o->quiet || strcmp(arg, "-") == 0;
-        return 0;
-    case 'd':
-    case ARGP_KEY_ARG:
-        set_destination(state, o, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (o->destination == NULL)
-            argp_error(state, "an echo endpoint is missing, such as ipn:2.128");
-        if (o->socket == NULL)
-            argp_error(state, "--socket PATH is missing: the node's application socket");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)o;
+    take_destination(state, arg, base);
 }
+
+static void set_json(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    struct ping_options *p = base;
+    (void)state;
+    (void)o;
+    p->json = arg;
+    p->quiet = p->quiet || strcmp(arg, "-") == 0;
+}
+
+static void check_options(struct argp_state *state, void *base)
+{
+    const struct ping_options *o = base;
+    if (o->destination == NULL)
+        argp_error(state, "an echo endpoint is missing, such as ipn:2.128");
+    if (o->socket == NULL)
+        argp_error(state, "--socket PATH is missing: the node's application socket");
+}
+
+#define FIELD(member) ARGUMENT_FIELD(struct ping_options, member)
+
+static const struct argument options[] = {
+    {"socket", 0, "PATH", .help = "The node's application socket", FIELD(socket)},
+    {"destination", 'd', "EID", .help = "The echo endpoint, as with helio-perf; or the word EID",
+     .type = ARGUMENT_OWN, .own = set_destination},
+    {"count", 'c', "N", .help = "Send so many [until Ctrl-C]", .type = ARGUMENT_COUNT, FIELD(count),
+     .low = 1, .high = INT64_MAX},
+    {"bundles", 'n', .flags = OPTION_ALIAS},
+    {"interval", 'i', "TIME", .help = "One each so often, in seconds or with a unit [1]",
+     .type = ARGUMENT_OWN, .own = set_seconds, FIELD(interval), .low = TICK_US},
+    {"size", 's', "BYTES", .help = "Payload of each, 32 and more [64]", .type = ARGUMENT_SIZE,
+     FIELD(size), .low = PING_HEAD, .high = PING_SIZE_MAX},
+    {"payload", 'P', .flags = OPTION_ALIAS},
+    {"lifetime", 'l', "TIME",
+     .help = "Of the bundles, and how long the last answers are waited for [60]",
+     .type = ARGUMENT_OWN, .own = set_seconds, FIELD(lifetime), .low = TICK_MS},
+    {"flood", 'f', .help = "Send when an answer comes, and 100 times a second",
+     .type = ARGUMENT_SET, FIELD(flood)},
+    {"service", 0, "NAME", .help = "Service of our endpoint [a random number]",
+     .type = ARGUMENT_SERVICE, FIELD(service)},
+    {"trace", 't', .help = "Show each node that a ping passes, according to status reports",
+     .type = ARGUMENT_SET, FIELD(trace)},
+    {"quiet", 'q', .help = "Only the summary", .type = ARGUMENT_SET, FIELD(quiet)},
+    {"json", 0, "FILE", .help = "Write the summary as JSON (- for standard output)",
+     .type = ARGUMENT_OWN, .own = set_json},
+    {0}};
 
 struct run {
     struct perf_process process;
@@ -255,19 +235,15 @@ static int run_ping(struct run *r)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "EID",
-        "Sends bundles to an echo endpoint, and shows when each returns.\v"
-        "examples:\n"
-        "  helio-ping --socket node1.sock ipn:2.128\n"
-        "  helio-ping --socket node1.sock -c 10 -i 100ms -s 10kB ipn:2.128\n"
-        "  helio-ping --socket node1.sock --trace -c 1 ipn:5.128\n"
-        "\nexit codes: 0 all came back (at Ctrl-C: some), 1 not, or the node failed, 2 wrong usage",
-        NULL,
-        NULL,
-        NULL};
+    static const struct argument_table table = {
+        options, .word = take_destination, .end = check_options, .args_doc = "EID",
+        .doc = "Sends bundles to an echo endpoint, and shows when each returns.\v"
+               "examples:\n"
+               "  helio-ping --socket node1.sock ipn:2.128\n"
+               "  helio-ping --socket node1.sock -c 10 -i 100ms -s 10kB ipn:2.128\n"
+               "  helio-ping --socket node1.sock --trace -c 1 ipn:5.128\n"
+               "\nexit codes: 0 all came back (at Ctrl-C: some), 1 not, or the node failed, 2 "
+               "wrong usage"};
     struct run *r = calloc(1, sizeof *r);
     if (r == NULL) {
         fputs("helio-ping: out of memory\n", stderr);
@@ -276,7 +252,7 @@ int main(int argc, char **argv)
     r->options = (struct ping_options){.interval = TICK_S, .size = 64, .lifetime = 60 * TICK_S};
     argp_err_exit_status = 2;
     argp_program_version = "helio-ping " HELIO_VERSION;
-    argument_parse(&argp, argc, argv, 0, &r->options);
+    argument_table_parse(&table, argc, argv, &r->options);
     int code = run_ping(r);
     if (r->process.world != NULL)
         end_run(r);

@@ -6,31 +6,20 @@
  */
 #include "tools/plan/helio_plan.h"
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 #include "os/process.h"
 
 const char *argp_program_version = "helio-plan " HELIO_VERSION;
 
-enum {
-    KEY_START = 256,
-    KEY_PLOT,
-    KEY_CLASS,
-    KEY_LIFETIME,
-    KEY_EXCLUDE,
-    KEY_BACKLOG,
-    KEY_BARE,
-    KEY_EXACT
-};
-
 struct command {
     const char *name, *args; /* the name is what messages begin with */
     int (*run)(const struct plan_options *o);
-    const struct argp_option *options;
+    const struct argument *options;
     const char *doc;
 };
 
@@ -48,81 +37,112 @@ static uint64_t parse_node(struct argp_state *state, const char *text)
     return n;
 }
 
-static void parse_start(struct argp_state *state, struct plan_options *o, const char *text)
+static void set_start(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    if (plan_date(text, &o->start) < 0)
-        argp_error(state, "--start %s: a date is expected, such as 2026-11-22T12:00:00Z", text);
+    if (plan_date(arg, argument_field(o, base)) < 0)
+        argp_error(state, "--start %s: a date is expected, such as 2026-11-22T12:00:00Z", arg);
 }
 
-static int parse_format(struct argp_state *state, const char *text)
+static void set_format(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    int format = plan_format_of(text);
-    if (format < 0)
-        argp_error(state, "\"%s\": yaml, ion or hdtn is expected", text);
-    return format;
+    int *format = argument_field(o, base);
+    *format = plan_format_of(arg);
+    if (*format < 0)
+        argp_error(state, "\"%s\": yaml, ion or hdtn is expected", arg);
 }
 
-static void parse_class(struct argp_state *state, struct plan_options *o, const char *text)
+static void set_class(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     static const char *const names[] = {"bulk", "normal", "expedited"};
     for (int i = 0; i < PLAN_PRIORITIES; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            o->query.priority = (enum plan_priority)i;
+        if (strcmp(arg, names[i]) == 0) {
+            *(enum plan_priority *)argument_field(o, base) = (enum plan_priority)i;
             return;
         }
     }
-    argp_error(state, "--class %s: bulk, normal or expedited is expected", text);
+    argp_error(state, "--class %s: bulk, normal or expedited is expected", arg);
 }
 
-static void parse_excluded(struct argp_state *state, struct plan_options *o, const char *text)
+static void set_lifetime(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
+    tick t;
+    if (units_duration(arg, &t) < 0)
+        argp_error(state, "--lifetime %s: write %s", arg, units_duration_hint);
+    *(const char **)argument_field(o, base) = arg;
+}
+
+static void add_excluded(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
+{
+    struct plan_options *o = argument_field(row, base);
     if (o->query.excluded_len == PLAN_NAMED_MAX)
         argp_error(state, "--exclude: at most %d", PLAN_NAMED_MAX);
     else
-        o->excluded[o->query.excluded_len++] = parse_node(state, text);
+        o->excluded[o->query.excluded_len++] = parse_node(state, arg);
 }
 
 /* NODE:SIZE */
-static void parse_backlog(struct argp_state *state, struct plan_options *o, const char *text)
+static void add_backlog(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     char node[32];
-    const char *colon = strchr(text, ':');
+    struct plan_options *o = argument_field(row, base);
+    const char *colon = strchr(arg, ':');
     struct plan_backlog *b = &o->backlog[o->query.backlog_len];
     if (o->query.backlog_len == PLAN_NAMED_MAX || colon == NULL ||
-        (size_t)(colon - text) >= sizeof node || units_size(colon + 1, &b->bytes) < 0) {
-        argp_error(state, "--backlog %s: NODE:SIZE is expected, such as 2:50MB; at most %d", text,
+        (size_t)(colon - arg) >= sizeof node || units_size(colon + 1, &b->bytes) < 0) {
+        argp_error(state, "--backlog %s: NODE:SIZE is expected, such as 2:50MB; at most %d", arg,
                    PLAN_NAMED_MAX);
         return;
     }
-    memcpy(node, text, (size_t)(colon - text));
-    node[colon - text] = '\0';
+    memcpy(node, arg, (size_t)(colon - arg));
+    node[colon - arg] = '\0';
     b->neighbour = parse_node(state, node);
     o->query.backlog_len++;
 }
 
-static void parse_word(struct argp_state *state, struct parse *p, const char *text)
+static void set_ways(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
+    uint64_t n;
+    if (units_count(arg, PLAN_WAYS_MAX, &n) < 0 || n == 0)
+        argp_error(state, "--alternatives %s: a number from 1 to %d is expected", arg,
+                   PLAN_WAYS_MAX);
+    *(size_t *)argument_field(o, base) = (size_t)n;
+}
+
+static void set_bare(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    struct plan_config *c = argument_field(o, base);
+    (void)state;
+    (void)arg;
+    c->margin = false;
+    c->overhead_min = c->overhead_ppm = 0;
+}
+
+static void take_word(struct argp_state *state, char *arg, void *base)
+{
+    struct parse *p = base;
     struct plan_options *o = &p->line;
     bool route = p->command->run == command_route;
     unsigned n = p->words++;
     if (p->command->run == command_import && n < PLAN_NAMED_MAX)
-        o->files[o->files_len++] = text;
+        o->files[o->files_len++] = arg;
     else if (n == 0)
-        o->path = text;
+        o->path = arg;
     else if (route && n == 1)
-        o->query.from = parse_node(state, text);
+        o->query.from = parse_node(state, arg);
     else if (route && n == 2)
-        o->query.to = parse_node(state, text);
-    else if (route && n == 3 && units_size(text, &o->query.bytes) < 0)
-        argp_error(state, "SIZE: \"%s\" is not understood; write %s", text, units_size_hint);
+        o->query.to = parse_node(state, arg);
+    else if (route && n == 3 && units_size(arg, &o->query.bytes) < 0)
+        argp_error(state, "SIZE: \"%s\" is not understood; write %s", arg, units_size_hint);
     else if (route && n == 4)
-        o->at = text;
+        o->at = arg;
     else if (!route || n > 4)
-        argp_error(state, "\"%s\" is one word too many", text);
+        argp_error(state, "\"%s\" is one word too many", arg);
 }
 
-static void check_words(struct argp_state *state, const struct parse *p)
+static void check_words(struct argp_state *state, void *base)
 {
+    const struct parse *p = base;
     unsigned need = p->command->run == command_route ? 4 : 1;
     if (p->words < need)
         argp_error(state, "%s is expected", p->command->args);
@@ -130,109 +150,58 @@ static void check_words(struct argp_state *state, const struct parse *p)
         argp_error(state, "--to is missing: yaml, ion or hdtn");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct parse *p = state->input;
-    struct plan_options *o = &p->line;
-    uint64_t n;
-    switch (key) {
-    case 'j':
-        o->json = true;
-        return 0;
-    case 'f':
-        o->format = parse_format(state, arg);
-        return 0;
-    case 't':
-        o->to = parse_format(state, arg);
-        return 0;
-    case KEY_EXACT:
-        o->exact = true;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case KEY_START:
-        parse_start(state, o, arg);
-        return 0;
-    case KEY_PLOT:
-        o->plot = arg;
-        return 0;
-    case KEY_CLASS:
-        parse_class(state, o, arg);
-        return 0;
-    case KEY_LIFETIME:
-        if (units_duration(arg, &n) < 0)
-            argp_error(state, "--lifetime %s: write %s", arg, units_duration_hint);
-        o->lifetime = arg;
-        return 0;
-    case KEY_EXCLUDE:
-        parse_excluded(state, o, arg);
-        return 0;
-    case KEY_BACKLOG:
-        parse_backlog(state, o, arg);
-        return 0;
-    case KEY_BARE:
-        o->config.margin = false;
-        o->config.overhead_min = o->config.overhead_ppm = 0;
-        return 0;
-    case 'a':
-        if (units_count(arg, PLAN_WAYS_MAX, &n) < 0 || n == 0)
-            argp_error(state, "--alternatives %s: a number from 1 to %d is expected", arg,
-                       PLAN_WAYS_MAX);
-        o->ways = (size_t)n;
-        return 0;
-    case 'c':
-        o->critical = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        parse_word(state, p, arg);
-        return 0;
-    case ARGP_KEY_END:
-        check_words(state, p);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+#define FIELD(member) ARGUMENT_FIELD(struct parse, line.member)
+#define OWN(setter, member) .type = ARGUMENT_OWN, .own = (setter), FIELD(member)
+#define LINE(setter) .type = ARGUMENT_OWN, .own = (setter), ARGUMENT_FIELD(struct parse, line)
 
 #define COMMON                                                                                     \
-    {"format", 'f', "FORMAT", 0, "Of PLAN: yaml, ion or hdtn; by its name (.yaml, .json, others)", \
-     8},                                                                                           \
-        {"start", KEY_START, "DATE", 0, "What times without a date count from", 8},                \
-        {"json", 'j', NULL, 0, "Print JSON", 9},                                                   \
+    {"format",   'f',                                                                              \
+     "FORMAT",   .help = "Of PLAN: yaml, ion or hdtn; by its name (.yaml, .json, others)",         \
+     .group = 8, OWN(set_format, format)},                                                         \
+        {"start",    0,                                                                            \
+         "DATE",     .help = "What times without a date count from",                               \
+         .group = 8, OWN(set_start, start)},                                                       \
+        {"json", 'j', .help = "Print JSON", .group = 9, .type = ARGUMENT_SET, FIELD(json)},        \
     {                                                                                              \
         0                                                                                          \
     }
 
-static const struct argp_option check_options[] = {COMMON};
-static const struct argp_option convert_options[] = {
-    {"to", 't', "FORMAT", 0, "yaml, ion or hdtn (required)", 1},
-    {"output", 'o', "FILE", 0, "Where it goes; standard output", 1},
-    {"exact", KEY_EXACT, NULL, 0,
-     "With ion and hdtn: all digits, as helio-plan and heliod read them; by default, what ION or "
-     "HDTN "
-     "itself loads: whole seconds, its limits",
-     1},
+static const struct argument check_options[] = {COMMON};
+static const struct argument convert_options[] = {
+    {"to", 't', "FORMAT", .help = "yaml, ion or hdtn (required)", .group = 1, OWN(set_format, to)},
+    {"output", 'o', "FILE", .help = "Where it goes; standard output", .group = 1, FIELD(output)},
+    {"exact", 0,
+     .help = "With ion and hdtn: all digits, as helio-plan and heliod read them; by default, what "
+             "ION or HDTN itself loads: whole seconds, its limits",
+     .group = 1, .type = ARGUMENT_SET, FIELD(exact)},
     COMMON};
-static const struct argp_option show_options[] = {
-    {"plot", KEY_PLOT, "FILE", 0, "Draw contacts and light times there: .png, .svg or .pdf", 1},
+static const struct argument show_options[] = {
+    {"plot", 0, "FILE", .help = "Draw contacts and light times there: .png, .svg or .pdf",
+     .group = 1, FIELD(plot)},
     COMMON};
-static const struct argp_option route_options[] = {
-    {"class", KEY_CLASS, "CLASS", 0, "bulk, normal (default) or expedited", 1},
-    {"lifetime", KEY_LIFETIME, "TIME", 0, "It must arrive within that", 1},
-    {"exclude", KEY_EXCLUDE, "NODE", 0, "Not by this neighbour; may be repeated", 1},
-    {"backlog", KEY_BACKLOG, "NODE:SIZE", 0, "What waits for a neighbour; may be repeated", 1},
-    {"alternatives", 'a', "N", 0, "The first N routes by arrival", 2},
-    {"critical", 'c', NULL, 0, "The best route by each neighbour", 2},
-    {"bare", KEY_BARE, NULL, 0,
-     "No allowance for convergence layers (3 %, at least 100 bytes) and "
-     "for the nodes' motion (125/186282 of light times)",
-     2},
+static const struct argument route_options[] = {
+    {"class", 0, "CLASS", .help = "bulk, normal (default) or expedited", .group = 1,
+     OWN(set_class, query.priority)},
+    {"lifetime", 0, "TIME", .help = "It must arrive within that", .group = 1,
+     OWN(set_lifetime, lifetime)},
+    {"exclude", 0, "NODE", .help = "Not by this neighbour; may be repeated", .group = 1,
+     LINE(add_excluded)},
+    {"backlog", 0, "NODE:SIZE", .help = "What waits for a neighbour; may be repeated", .group = 1,
+     LINE(add_backlog)},
+    {"alternatives", 'a', "N", .help = "The first N routes by arrival", .group = 2,
+     OWN(set_ways, ways)},
+    {"critical", 'c', .help = "The best route by each neighbour", .group = 2, .type = ARGUMENT_SET,
+     FIELD(critical)},
+    {"bare", 0,
+     .help = "No allowance for convergence layers (3 %, at least 100 bytes) and "
+             "for the nodes' motion (125/186282 of light times)",
+     .group = 2, OWN(set_bare, config)},
     COMMON};
 
-static const struct argp_option import_options[] = {
-    {"output", 'o', "FILE", 0, "Where it goes; standard output", 1},
-    {"format", 'f', "FORMAT", 0, "Of FILE: ion or hdtn; by its name (.json: hdtn)", 1},
+static const struct argument import_options[] = {
+    {"output", 'o', "FILE", .help = "Where it goes; standard output", .group = 1, FIELD(output)},
+    {"format", 'f', "FORMAT", .help = "Of FILE: ion or hdtn; by its name (.json: hdtn)", .group = 1,
+     OWN(set_format, format)},
     {0}};
 
 static const struct command commands[] = {
@@ -276,11 +245,14 @@ static const struct command commands[] = {
 static int run_command(const struct command *c, int argc, char **argv)
 {
     struct parse p = {.command = c, .line = {.format = -1, .to = -1, .ways = 1}};
-    const struct argp argp = {
-        .options = c->options, .parser = parse_option, .args_doc = c->args, .doc = c->doc};
+    const struct argument_table table = {.options = c->options,
+                                         .args_doc = c->args,
+                                         .doc = c->doc,
+                                         .word = take_word,
+                                         .end = check_words};
     plan_config_default(&p.line.config);
     p.line.query.priority = PLAN_NORMAL;
-    argument_parse(&argp, argc, argv, 0, &p);
+    argument_table_parse(&table, argc, argv, &p);
     return c->run(&p.line);
 }
 

@@ -6,24 +6,22 @@
  */
 #include "tools/store/helio_store.h"
 
-#include <argp.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/units.h"
+#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 #include "os/process.h"
 #include "os/store_lock.h"
 
 const char *argp_program_version = "helio-store " HELIO_VERSION;
 
-enum { KEY_DAMAGED = 256, KEY_KEY };
-
 struct command {
     const char *name; /* what messages begin with */
     int (*run)(const struct store_options_line *o);
-    const struct argp_option *options;
+    const struct argument *options;
     const char *doc;
 };
 
@@ -32,54 +30,50 @@ struct parse {
     struct store_options_line line;
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void set_key(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    struct parse *p = state->input;
-    switch (key) {
-    case 'j':
-        p->line.json = true;
-        return 0;
-    case 'o':
-        p->line.output = arg;
-        return 0;
-    case KEY_DAMAGED:
-        p->line.damaged = true;
-        return 0;
-    case KEY_KEY:
-        if (units_count(arg, UINT64_MAX, &p->line.key) != 0 || p->line.key == 0)
-            argp_error(state, "--key %s: the key of a bundle is expected, as `list` shows it", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (p->line.directory != NULL)
-            argp_error(state, "one DIRECTORY is expected, not \"%s\" as well", arg);
-        p->line.directory = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (p->line.directory == NULL)
-            argp_error(state, "DIRECTORY is missing: the store.path of a node's configuration");
-        if (p->line.output == NULL && p->command->run == command_export)
-            argp_error(state, "--output is missing: a directory for the bundles");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    uint64_t *key = argument_field(o, base);
+    if (units_count(arg, UINT64_MAX, key) != 0 || *key == 0)
+        argp_error(state, "--key %s: the key of a bundle is expected, as `list` shows it", arg);
 }
 
+static void take_directory(struct argp_state *state, char *arg, void *base)
+{
+    struct parse *p = base;
+    if (p->line.directory != NULL)
+        argp_error(state, "one DIRECTORY is expected, not \"%s\" as well", arg);
+    p->line.directory = arg;
+}
+
+static void check_options(struct argp_state *state, void *base)
+{
+    const struct parse *p = base;
+    if (p->line.directory == NULL)
+        argp_error(state, "DIRECTORY is missing: the store.path of a node's configuration");
+    if (p->line.output == NULL && p->command->run == command_export)
+        argp_error(state, "--output is missing: a directory for the bundles");
+}
+
+#define FIELD(member) ARGUMENT_FIELD(struct parse, line.member)
 #define JSON_OPTION                                                                                \
     {                                                                                              \
-        "json", 'j', NULL, 0, "Print JSON, one object a line", 0                                   \
+        "json", 'j', .help = "Print JSON, one object a line", .type = ARGUMENT_SET, FIELD(json)    \
     }
 
-static const struct argp_option plain_options[] = {JSON_OPTION, {0}};
-static const struct argp_option export_options[] = {
-    {"output", 'o', "DIRECTORY", 0, "Where the files go (required); made when it is not there", 0},
-    {"key", KEY_KEY, "KEY", 0, "This bundle alone", 0},
-    {"damaged", KEY_DAMAGED, NULL, 0, "Also what is damaged, as KEY.damaged.bundle", 0},
+static const struct argument plain_options[] = {JSON_OPTION, {0}};
+static const struct argument export_options[] = {
+    {"output", 'o', "DIRECTORY", .help = "Where the files go (required); made when it is not there",
+     FIELD(output)},
+    {"key", 0, "KEY", .help = "This bundle alone", .type = ARGUMENT_OWN, .own = set_key,
+     FIELD(key)},
+    {"damaged", 0, .help = "Also what is damaged, as KEY.damaged.bundle", .type = ARGUMENT_SET,
+     FIELD(damaged)},
     JSON_OPTION,
     {0}};
-static const struct argp_option repair_options[] = {
-    {"output", 'o', "FILE", 0,
-     "Where what is damaged goes; damaged-TIME.jsonl in the store's directory", 0},
+static const struct argument repair_options[] = {
+    {"output", 'o', "FILE",
+     .help = "Where what is damaged goes; damaged-TIME.jsonl in the store's directory",
+     FIELD(output)},
     JSON_OPTION,
     {0}};
 
@@ -116,11 +110,14 @@ static const struct command commands[] = {
 static int run_command(const struct command *c, int argc, char **argv)
 {
     struct parse p = {.command = c};
-    const struct argp argp = {
-        .options = c->options, .parser = parse_option, .args_doc = "DIRECTORY", .doc = c->doc};
+    const struct argument_table table = {.options = c->options,
+                                         .args_doc = "DIRECTORY",
+                                         .doc = c->doc,
+                                         .word = take_directory,
+                                         .end = check_options};
     char why[4300], file[4096];
     struct stat st;
-    argument_parse(&argp, argc, argv, 0, &p);
+    argument_table_parse(&table, argc, argv, &p);
     snprintf(file, sizeof file, "%s/data.mdb", p.line.directory);
     if (stat(file, &st) < 0) {
         fprintf(stderr, "helio-store: %s: there is no store: it has no data.mdb\n",

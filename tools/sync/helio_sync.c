@@ -16,75 +16,9 @@ const char *argp_program_version = "helio-sync " HELIO_VERSION;
 
 #define PIECE_MAX (UINT64_C(1) << 30)
 
-enum {
-    OPT_SOCKET = 256,
-    OPT_SERVICE,
-    OPT_JSON,
-    OPT_RECONNECT,
-    OPT_FROM,
-    OPT_DELETE,
-    OPT_HIDDEN,
-    OPT_FILE_MAX,
-    OPT_FILES,
-    OPT_TOTAL,
-    OPT_SPACE,
-    OPT_TRANSFERS,
-    OPT_NO_SYNC,
-    OPT_PAYLOAD_MAX,
-    OPT_REST,
-    OPT_ASK,
-    OPT_CHECK,
-    OPT_ONCE,
-};
-
-#define COMMON                                                                                     \
-    {"lifetime", 'l', "TIME", 0, "Lifetime of the bundles, in seconds or with a unit [1d]", 3},    \
-        {"reconnect",                                                                              \
-         OPT_RECONNECT,                                                                            \
-         "S",                                                                                      \
-         OPTION_ARG_OPTIONAL,                                                                      \
-         "When the node goes away, try again for S seconds [off; alone: 60]",                      \
-         3},                                                                                       \
-        {"quiet", 'q', NULL, 0, "Say nothing but what went wrong", 3},                             \
-        {"json", OPT_JSON, "FILE", 0, "Write the counters as JSON (- for standard output)", 3},    \
-    {                                                                                              \
-        0                                                                                          \
-    }
-
-static const struct argp_option send_options[] = {
-    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 1},
-    {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [2004; dtn: sync-send]", 2},
-    {"once", OPT_ONCE, NULL, 0, "End when the copy is equal", 2},
-    {"check", OPT_CHECK, NULL, 0, "Ask at the start for all files again, without their content", 2},
-    {"rest", OPT_REST, "TIME", 0, "A file that was the same for so long is complete [2]", 2},
-    {"interval", 'i', "TIME", 0, "Look at the folder so often when nothing seems to change [300]",
-     2},
-    {"hidden", OPT_HIDDEN, NULL, 0, "Also what begins with a dot", 2},
-    {"bundle", 'b', "SIZE", 0, "Bytes of files in one bundle [1MB]", 2},
-    {"ask", OPT_ASK, "TIME", 0,
-     "What is not confirmed is asked for after so long; then ever later [10]", 2},
-    {"priority", 'p', "CLASS[:N]", 0, "bulk, normal or expedited; expedited:N, 0 to 254", 2},
-    COMMON};
-
-static const struct argp_option receive_options[] = {
-    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 1},
-    {"from", OPT_FROM, "PATTERN", 0,
-     "Who may synchronise to the folder, such as ipn:1.2004 or ipn:1.*; may be repeated", 1},
-    {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [2003; dtn: sync]", 2},
-    {"delete", OPT_DELETE, NULL, 0, "Remove what is gone at the source, if it was delivered", 2},
-    {"hidden", OPT_HIDDEN, NULL, 0, "Take names with parts that begin with a dot", 2},
-    {"file-max", OPT_FILE_MAX, "SIZE", 0, "The longest file taken [16GiB]", 2},
-    {"files", OPT_FILES, "N", 0, "Names, all together [1000000]", 2},
-    {"total", OPT_TOTAL, "SIZE", 0, "Bytes of all files that were delivered [1TiB]", 2},
-    {"transfers", OPT_TRANSFERS, "N", 0, "Long files that are not whole, at once [1024]", 2},
-    {"space", OPT_SPACE, "SIZE", 0, "Bytes of these [64GiB]", 2},
-    {"no-sync", OPT_NO_SYNC, NULL, 0, "Do not wait for the medium (faster; power loss costs)", 2},
-    {"payload-max", OPT_PAYLOAD_MAX, "SIZE", 0, "The longest payload taken [1GiB]", 2},
-    COMMON};
-
 struct command {
     const char *name, *args; /* the name is what messages begin with */
-    const struct argp_option *options;
+    const struct argument *options;
     bool send;
     const char *doc;
 };
@@ -98,16 +32,9 @@ struct program {
     unsigned words;
 };
 
-static tick read_seconds(struct argp_state *state, const char *option, const char *arg)
+static void add_from(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    tick t = 0;
-    if (perf_options_time(arg, &t) != 0 || t < TICK_MS)
-        argument_want(state, option, arg, "a time in seconds, such as 60, or with a unit");
-    return t;
-}
-
-static void add_from(struct sync_copy_options *o, struct argp_state *state, const char *arg)
-{
+    struct sync_copy_options *o = argument_field(row, base);
     const char *why = NULL;
     if (o->from_len == SYNC_PATTERNS_MAX)
         argp_error(state, "--from: at most %d patterns", SYNC_PATTERNS_MAX);
@@ -117,75 +44,9 @@ static void add_from(struct sync_copy_options *o, struct argp_state *state, cons
     o->from_len++;
 }
 
-static error_t parse_receive(struct sync_options *o, int key, char *arg, struct argp_state *state)
+static void take_word(struct argp_state *state, char *arg, void *base)
 {
-    struct sync_copy_options *c = &o->copy;
-    switch (key) {
-    case OPT_FROM:
-        add_from(c, state, arg);
-        return 0;
-    case OPT_DELETE:
-        c->remove = true;
-        return 0;
-    case OPT_FILE_MAX:
-        c->limits.file_max = argument_size(state, "file-max", arg, 0, INT64_MAX);
-        return 0;
-    case OPT_FILES:
-        c->files_max = argument_count(state, "files", arg, 1, INT64_MAX);
-        return 0;
-    case OPT_TOTAL:
-        c->total_max = argument_size(state, "total", arg, 0, INT64_MAX);
-        return 0;
-    case OPT_TRANSFERS:
-        c->limits.items_max = argument_count(state, "transfers", arg, 1, 1000000);
-        return 0;
-    case OPT_SPACE:
-        c->limits.space_max = argument_size(state, "space", arg, 1, INT64_MAX);
-        return 0;
-    case OPT_NO_SYNC:
-        c->limits.sync = false;
-        return 0;
-    case OPT_PAYLOAD_MAX:
-        o->payload_max = argument_size(state, "payload-max", arg, FILES_HEAD, UINT64_C(1) << 31);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse_send(struct sync_options *o, int key, char *arg, struct argp_state *state)
-{
-    struct sync_source_options *s = &o->source;
-    switch (key) {
-    case OPT_ONCE:
-        o->once = true;
-        return 0;
-    case OPT_CHECK:
-        s->check = true;
-        return 0;
-    case OPT_REST:
-        s->rest = read_seconds(state, "rest", arg);
-        return 0;
-    case 'i':
-        s->interval = read_seconds(state, "interval", arg);
-        return 0;
-    case 'b':
-        s->files.piece = argument_size(state, "bundle", arg, 1, PIECE_MAX);
-        return 0;
-    case OPT_ASK:
-        s->files.ask = read_seconds(state, "ask", arg);
-        return 0;
-    case 'p':
-        if (perf_options_priority(arg, &o->link.priority, &o->link.ordinal) != 0)
-            argument_want(state, "priority", arg, "bulk, normal, expedited, or expedited:N");
-        return 0;
-    default:
-        return parse_receive(o, key, arg, state);
-    }
-}
-
-static void take_word(struct program *p, const char *arg, struct argp_state *state)
-{
+    struct program *p = base;
     struct sync_options *o = &p->options;
     if (p->words == 0)
         o->path = o->source.path = arg;
@@ -199,9 +60,10 @@ static void take_word(struct program *p, const char *arg, struct argp_state *sta
     p->words++;
 }
 
-static void check_options(const struct program *p, struct argp_state *state)
+static void check_options(struct argp_state *state, void *base)
 {
-    const struct sync_options *o = &p->options;
+    struct program *p = base;
+    struct sync_options *o = &p->options;
     if (o->link.socket == NULL)
         argp_error(state, "--socket PATH is missing: the node's application socket");
     if (o->path == NULL)
@@ -211,47 +73,92 @@ static void check_options(const struct program *p, struct argp_state *state)
     if (!p->command->send && o->copy.from_len == 0)
         argp_error(state, "--from PATTERN is missing: who may synchronise to the folder, such as "
                           "ipn:1.*");
+    o->source.files.wait = o->link.lifetime_ms * TICK_MS;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct program *p = state->input;
-    struct sync_options *o = &p->options;
-    switch (key) {
-    case OPT_SOCKET:
-        o->link.socket = arg;
-        return 0;
-    case OPT_SERVICE:
-        if (*arg == '\0' || strlen(arg) >= 64)
-            argument_want(state, "service", arg, "a short name or number");
-        o->link.service = arg;
-        return 0;
-    case OPT_HIDDEN:
-        o->source.hidden = o->copy.hidden = true;
-        return 0;
-    case 'l':
-        o->link.lifetime_ms = read_seconds(state, "lifetime", arg) / TICK_MS;
-        return 0;
-    case OPT_RECONNECT:
-        o->link.reconnect = read_seconds(state, "reconnect", arg != NULL ? arg : "60");
-        return 0;
-    case 'q':
-        o->quiet = true;
-        return 0;
-    case OPT_JSON:
-        o->json = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        take_word(p, arg, state);
-        return 0;
-    case ARGP_KEY_END:
-        check_options(p, state);
-        o->source.files.wait = o->link.lifetime_ms * TICK_MS;
-        return 0;
-    default:
-        return parse_send(o, key, arg, state);
+#define FIELD(member) ARGUMENT_FIELD(struct program, options.member)
+#define SECONDS(member) .type = ARGUMENT_OWN, .own = perf_set_seconds, FIELD(member), .low = TICK_MS
+
+#define COMMON                                                                                     \
+    {"lifetime",                                                                                   \
+     'l',                                                                                          \
+     "TIME",                                                                                       \
+     .help = "Lifetime of the bundles, in seconds or with a unit [1d]",                            \
+     .group = 3,                                                                                   \
+     .type = ARGUMENT_OWN,                                                                         \
+     .own = perf_set_milliseconds,                                                                 \
+     FIELD(link.lifetime_ms),                                                                      \
+     .low = TICK_MS},                                                                              \
+        {"reconnect",                                                                              \
+         0,                                                                                        \
+         "S",                                                                                      \
+         OPTION_ARG_OPTIONAL,                                                                      \
+         .help = "When the node goes away, try again for S seconds [off; alone: 60]",              \
+         .group = 3,                                                                               \
+         SECONDS(link.reconnect)},                                                                 \
+        {"quiet",                                                                                  \
+         'q',                                                                                      \
+         .help = "Say nothing but what went wrong",                                                \
+         .group = 3,                                                                               \
+         .type = ARGUMENT_SET,                                                                     \
+         FIELD(quiet)},                                                                            \
+        {"json",     0,                                                                            \
+         "FILE",     .help = "Write the counters as JSON (- for standard output)",                 \
+         .group = 3, FIELD(json)},                                                                 \
+    {                                                                                              \
+        0                                                                                          \
     }
-}
+
+static const struct argument send_options[] = {
+    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
+    {"service", 0, "NAME", .help = "Service of our endpoint [2004; dtn: sync-send]", .group = 2,
+     .type = ARGUMENT_SERVICE, FIELD(link.service)},
+    {"once", 0, .help = "End when the copy is equal", .group = 2, .type = ARGUMENT_SET,
+     FIELD(once)},
+    {"check", 0, .help = "Ask at the start for all files again, without their content", .group = 2,
+     .type = ARGUMENT_SET, FIELD(source.check)},
+    {"rest", 0, "TIME", .help = "A file that was the same for so long is complete [2]", .group = 2,
+     SECONDS(source.rest)},
+    {"interval", 'i', "TIME",
+     .help = "Look at the folder so often when nothing seems to change [300]", .group = 2,
+     SECONDS(source.interval)},
+    {"hidden", 0, .help = "Also what begins with a dot", .group = 2, .type = ARGUMENT_SET,
+     FIELD(source.hidden)},
+    {"bundle", 'b', "SIZE", .help = "Bytes of files in one bundle [1MB]", .group = 2,
+     .type = ARGUMENT_SIZE, FIELD(source.files.piece), .low = 1, .high = PIECE_MAX},
+    {"ask", 0, "TIME",
+     .help = "What is not confirmed is asked for after so long; then ever later [10]", .group = 2,
+     SECONDS(source.files.ask)},
+    {"priority", 'p', "CLASS[:N]", .help = "bulk, normal or expedited; expedited:N, 0 to 254",
+     .group = 2, .type = ARGUMENT_OWN, .own = perf_set_priority, FIELD(link)},
+    COMMON};
+
+static const struct argument receive_options[] = {
+    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
+    {"from", 0, "PATTERN",
+     .help = "Who may synchronise to the folder, such as ipn:1.2004 or ipn:1.*; may be repeated",
+     .group = 1, .type = ARGUMENT_OWN, .own = add_from, FIELD(copy)},
+    {"service", 0, "NAME", .help = "Service of our endpoint [2003; dtn: sync]", .group = 2,
+     .type = ARGUMENT_SERVICE, FIELD(link.service)},
+    {"delete", 0, .help = "Remove what is gone at the source, if it was delivered", .group = 2,
+     .type = ARGUMENT_SET, FIELD(copy.remove)},
+    {"hidden", 0, .help = "Take names with parts that begin with a dot", .group = 2,
+     .type = ARGUMENT_SET, FIELD(copy.hidden)},
+    {"file-max", 0, "SIZE", .help = "The longest file taken [16GiB]", .group = 2,
+     .type = ARGUMENT_SIZE, FIELD(copy.limits.file_max), .high = INT64_MAX},
+    {"files", 0, "N", .help = "Names, all together [1000000]", .group = 2, .type = ARGUMENT_COUNT,
+     FIELD(copy.files_max), .low = 1, .high = INT64_MAX},
+    {"total", 0, "SIZE", .help = "Bytes of all files that were delivered [1TiB]", .group = 2,
+     .type = ARGUMENT_SIZE, FIELD(copy.total_max), .high = INT64_MAX},
+    {"transfers", 0, "N", .help = "Long files that are not whole, at once [1024]", .group = 2,
+     .type = ARGUMENT_COUNT, FIELD(copy.limits.items_max), .low = 1, .high = 1000000},
+    {"space", 0, "SIZE", .help = "Bytes of these [64GiB]", .group = 2, .type = ARGUMENT_SIZE,
+     FIELD(copy.limits.space_max), .low = 1, .high = INT64_MAX},
+    {"no-sync", 0, .help = "Do not wait for the medium (faster; power loss costs)", .group = 2,
+     .type = ARGUMENT_CLEAR, FIELD(copy.limits.sync)},
+    {"payload-max", 0, "SIZE", .help = "The longest payload taken [1GiB]", .group = 2,
+     .type = ARGUMENT_SIZE, FIELD(payload_max), .low = FILES_HEAD, .high = UINT64_C(1) << 31},
+    COMMON};
 
 static void on_signal(void *context, int number)
 {
@@ -373,12 +280,13 @@ int main(int argc, char **argv)
     }
     p->command = &commands[i];
     set_defaults(p);
-    const struct argp argp = {.options = p->command->options,
-                              .parser = parse_option,
-                              .args_doc = p->command->args,
-                              .doc = p->command->doc};
+    const struct argument_table table = {.options = p->command->options,
+                                         .args_doc = p->command->args,
+                                         .doc = p->command->doc,
+                                         .word = take_word,
+                                         .end = check_options};
     argp_err_exit_status = 2;
-    argument_parse(&argp, argc - 1, argv + 1, 0, p);
+    argument_table_parse(&table, argc - 1, argv + 1, p);
     int code = run_program(p);
     perf_process_close(&p->process);
     free(p);
