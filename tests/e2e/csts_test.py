@@ -4,6 +4,7 @@
 import datetime
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -411,6 +412,52 @@ class CstsTest(unittest.TestCase):
         self.assertIn("--tls-ca", self.monitor("--get", "--tls", code=2))
         self.assertIn("TLS:", self.said())
         self.assertEqual(len(self.monitor("--cycle", "100ms", "-n", "3", *own, *tls(centre))), 3)
+
+    def test_certificates_are_read_again(self):
+        """New files are used from the next connection on; if they are wrong the former ones stay. SIGHUP reads them at once."""
+        self.table()
+        old, new = Authority(self.path("old")), Authority(self.path("new"))
+        files = {ca: ca.issue("station", "DNS:station.example,IP:127.0.0.1", None) for ca in (old, new)}
+
+        def place(*from_files):
+            for source, name in zip(from_files, ("station.pem", "station.key")):
+                shutil.copy(source, self.path("next"))
+                os.replace(self.path("next"), self.path(name))
+
+        place(*files[old])
+        p = self.provider("--tls", "--tls-ca", old.file, "--tls-peer", "none", "--tls-certificate", self.path("station.pem"),
+                          "--tls-key", self.path("station.key"))
+
+        def get(authority, code=0):
+            return self.monitor("--get", "--tls", "--tls-ca", authority.file, code=code)
+
+        get(old)
+        get(new, code=1)
+        place(*files[new])
+        get(new)
+        get(old, code=1)
+        place(files[old][0], files[new][1])  # a certificate with another one's key
+        get(new)
+        self.assertIn("the certificates that were read before stay in use", self.said())
+        place(*files[old])
+        read = self.said().count("the certificates are read again")
+        p.send_signal(signal.SIGHUP)
+        self.until(lambda: self.said().count("the certificates are read again") > read, "SIGHUP reads nothing")
+        self.assertIsNone(p.poll())
+        get(old)
+
+    def test_descriptors_are_out(self):
+        """The log says that connections are not accepted, since there are no descriptors."""
+        self.table()
+        p = self.provider()
+        used = len(os.listdir(f"/proc/{p.pid}/fd"))
+        resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (used + 4, used + 4))
+        silent = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(12)]
+        self.until(lambda: "no file descriptor was free for a connection" in self.said(), "nothing is logged")
+        for s in silent:
+            s.close()
+        self.until(lambda: len(os.listdir(f"/proc/{p.pid}/fd")) <= used, "connections stay")
+        self.assertEqual(len(self.monitor("--get")), 1)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An engine and TLS from the options of either side, and the words for an association's end. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,15 +27,21 @@ struct csts *csts_engine_of(const struct csts_terms *t, struct sle_digests *dige
     return NULL;
 }
 
-bool csts_secure_of(const struct csts_terms *t, struct sle_secure *secure)
+const char *csts_tls_option(unsigned file)
 {
     static const char *const options[] = {"--tls-certificate", "--tls-key", "--tls-ca"};
+    assert(file < sizeof options / sizeof *options);
+    return options[file];
+}
+
+bool csts_secure_of(const struct csts_terms *t, struct sle_secure *secure)
+{
     char why[TLS_WHY_MAX] = "";
     unsigned file = 0;
     *secure = (struct sle_secure){.peer = t->tls_peer, .host = t->tls_host};
     const int e = t->tls ? tls_new(&secure->tls, &t->tls_files, &file, why) : 0;
     if (e < 0)
-        fprintf(stderr, "helio-csts: %s: %s\n", options[file],
+        fprintf(stderr, "helio-csts: %s: %s\n", csts_tls_option(file),
                 e == HELIO_EINVAL ? why : helio_strerror(e));
     return e == 0;
 }

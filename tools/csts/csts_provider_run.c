@@ -5,7 +5,8 @@
  * what has changed is set, and events whose value has changed are raised.
  *
  * What can go wrong: the table cannot be read, or has other rows than at the start: the values stay
- * as they were, and the log says so once. No metrics: their values are unavailable.
+ * as they were, and the log says so once. No metrics: their values are unavailable. New certificate
+ * files are wrong: those that were read before stay in use, and the log says so.
  */
 #include <assert.h>
 #include <errno.h>
@@ -54,6 +55,7 @@ struct station {
     struct timespec changed; /* of the table, when it was read */
     struct fetch fetch;
     bool table_told, metrics_told; /* the log has the failure */
+    uint64_t no_descriptor;        /* of the world, as the log has it */
 };
 
 struct visitor {
@@ -224,9 +226,37 @@ static void renew_table(struct station *t)
     t->figures = again;
 }
 
+/* Certificate files that were replaced are used from the next connection on. */
+static void renew_certificates(struct station *t)
+{
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    if (t->secure.tls == NULL || !tls_changed(t->secure.tls))
+        return;
+    const int e = tls_reload(t->secure.tls, &file, why);
+    if (e < 0)
+        say(&t->log, LEVEL_ERROR, "%s: %s; the certificates that were read before stay in use",
+            csts_tls_option(file), e == HELIO_EINVAL ? why : helio_strerror(e));
+    else
+        say(&t->log, LEVEL_INFO, "the certificates are read again");
+}
+
+/* Connections were not accepted, because the process had no descriptor left. */
+static void log_descriptors(struct station *t)
+{
+    const uint64_t times = t->world->no_descriptor - t->no_descriptor;
+    if (times > 0)
+        say_line_of(t, LINES_REFUSED, LEVEL_ERROR,
+                    "no file descriptor was free for a connection, %" PRIu64
+                    " times: connections are closed, or wait; raise the limit (ulimit -n)",
+                    times);
+    t->no_descriptor = t->world->no_descriptor;
+}
+
 static void on_time(void *context)
 {
     struct station *t = context;
+    log_descriptors(t);
     csts_clock_set(t->csts, world_wall(t->world) - world_now(t->world));
     renew_table(t);
     if (t->options->has_metrics)
@@ -309,6 +339,7 @@ static void on_accepted(void *context, struct stream *s)
 {
     struct station *t = context;
     struct address from;
+    renew_certificates(t);
     isp1_unbound_make_room(&t->unbound);
     struct visitor *v = calloc(1, sizeof *v);
     struct csts_link *l = v == NULL ? NULL : csts_accept(t->csts, world_now(t->world));
@@ -410,7 +441,11 @@ static void tell_frames(struct station *t)
 static void on_signal(void *context, int number)
 {
     struct station *t = context;
-    (void)number;
+    if (number == SIGHUP) {
+        renew_certificates(t);
+        on_time(t);
+        return;
+    }
     while (!list_empty(&t->conns)) {
         struct visitor *v = container_of(list_first(&t->conns), struct visitor, node);
         csts_conn_free(v->conn);
@@ -432,7 +467,7 @@ static void on_signal(void *context, int number)
 
 static int run_station(struct station *t)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     char text[ADDRESS_TEXT_MAX];
     const int e =
         stream_listen(t->world, &t->listener,
@@ -442,7 +477,7 @@ static int run_station(struct station *t)
             helio_strerror(e));
         return 1;
     }
-    t->signals = uv_signals_open(t->world, numbers, 2, on_signal, t);
+    t->signals = uv_signals_open(t->world, numbers, 3, on_signal, t);
     csts_host_init(&t->host, t->world, t->csts);
     t->host.secure = t->secure.tls == NULL ? NULL : &t->secure;
     if (t->signals == NULL || open_uplink(t) < 0) {
