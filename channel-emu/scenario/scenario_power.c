@@ -139,9 +139,15 @@ static void read_code(struct scenario_way *w, const struct conf_tree *map, const
         conf_error(errors, map->line, "%scode: brings its own table; leave out one of them", where);
     else if (!read_level(w->power.noise, w->power.unit, &noise) || noise < -300 || noise > 300)
         conf_error(errors, map->line,
-                   "%snoise: \"%s\" is not understood; write the power at which Es/N0 is 0 dB, "
-                   "such as %s",
-                   where, w->power.noise, level_words(w->power.unit));
+                   "%snoise: \"%s\" is not understood; write the power at which %s, such as %s",
+                   where, w->power.noise,
+                   c->photons ? "a pulse has one detected photon" : "Es/N0 is 0 dB",
+                   level_words(w->power.unit));
+    else if (c->photons && w->power.slope != 1)
+        conf_error(errors, map->line,
+                   "%sslope: a photon counter has no noise of its own; leave it out, or write "
+                   "another code",
+                   where);
     else if ((w->power.points = calloc(CODE_TABLE_MAX, sizeof *w->power.points)) == NULL)
         conf_error(errors, 0, "out of memory");
     else

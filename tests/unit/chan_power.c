@@ -3,6 +3,7 @@
  * its closed form, a hard threshold against the erasure trace that the receiver makes of the same
  * powers, and the share of what is lost or changed against binomial laws. */
 #include <math.h>
+#include <string.h>
 
 #include "channel-emu/chan/chan_acm.h"
 #include "channel-emu/chan/chan_code.h"
@@ -12,6 +13,7 @@
 #include "tests/unit/suite.h"
 
 #define N 50
+#define DVBS2 5 /* curves over Es/N0; those over photons follow */
 
 /* The mean over each nanosecond that lies in the powers; HUGE_VAL when none does. */
 static double plain_mean(const struct chan_power *p, tick origin, tick from, tick to)
@@ -209,8 +211,8 @@ static double loss_at(const struct chan_power *p, double db)
  * to 0.3 dB for short ones. A decoder with 50 iterations needs a little more. */
 START_TEST(a_codes_curve_ends_near_the_standards_threshold)
 {
-    static const char *const modcods[CODE_COUNT] = {"QPSK 3/5", "QPSK 8/9", "8PSK 3/5", "8PSK 8/9",
-                                                    "16APSK 8/9"};
+    static const char *const modcods[DVBS2] = {"QPSK 3/5", "QPSK 8/9", "8PSK 3/5", "8PSK 8/9",
+                                               "16APSK 8/9"};
     struct chan_power_point table[CODE_TABLE_MAX];
     const struct code_curve *c = &code_curves[_i];
     size_t m = 0, n = code_table(c, 0, 1, table);
@@ -223,6 +225,33 @@ START_TEST(a_codes_curve_ends_near_the_standards_threshold)
     ck_assert_msg(above > 0.1 && above < 0.3, "%s: %g dB", c->name, above);
     for (size_t i = 1; i < n; i++)
         ck_assert(table[i].db > table[i - 1].db && table[i].loss < table[i - 1].loss);
+}
+END_TEST
+
+/* Without background the channel of PPM is an erasure channel with the capacity 1 - exp(-n) at n
+ * photons in a pulse; background leaves less. So a code needs more photons than that; and a faster
+ * code needs more photons. */
+START_TEST(a_photon_counters_curve_is_above_capacity)
+{
+    struct chan_power_point table[CODE_TABLE_MAX], other[CODE_TABLE_MAX];
+    const struct code_curve *c = &code_curves[_i];
+    const char *rate = strstr(c->name, "/") - 1, *background = strstr(c->name, "-b");
+    ck_assert(c->photons && background != NULL);
+    double share = (double)c->data_bits / 15120 + 34. / 15120; /* with the CRC and two bits 0 */
+    ck_assert_double_eq_tol(share, (rate[0] - '0') / (double)(rate[2] - '0'), 1e-12);
+    size_t n = code_table(c, 0, 1, table);
+    double least = 10 * log10(-log(1 - share));
+    ck_assert_double_gt(c->points[0].level_db, least);
+    for (size_t i = 1; i < n; i++)
+        ck_assert(table[i].db > table[i - 1].db && table[i].loss < table[i - 1].loss);
+    for (size_t k = DVBS2; k < CODE_COUNT; k++) {
+        const struct code_curve *d = &code_curves[k];
+        bool same = strncmp(c->name, d->name, (size_t)(rate - c->name)) == 0 &&
+                    strcmp(background, strstr(d->name, "-b")) == 0;
+        code_table(d, 0, 1, other);
+        if (same && d->data_bits > c->data_bits)
+            ck_assert_double_gt(other[0].db, table[n - 1].db);
+    }
 }
 END_TEST
 
@@ -253,6 +282,7 @@ SUITE(chan_power, t)
     tcase_add_loop_test(t, a_hard_threshold_is_the_receivers_trace, 0, 3);
     tcase_add_test(t, a_soft_slope_loses_its_share);
     tcase_add_test(t, powers_without_sense_are_refused);
-    tcase_add_loop_test(t, a_codes_curve_ends_near_the_standards_threshold, 0, CODE_COUNT);
+    tcase_add_loop_test(t, a_codes_curve_ends_near_the_standards_threshold, 0, DVBS2);
+    tcase_add_loop_test(t, a_photon_counters_curve_is_above_capacity, DVBS2, CODE_COUNT);
     tcase_add_test(t, a_code_follows_noise_and_slope);
 }

@@ -95,6 +95,12 @@ START_TEST(power_by_a_codes_curve)
                "-36dBm, since the file's powers are absolute");
     check_code(&s, path, "code: dvbs2-qpsk-3/5, noise: -4dBm, table: [{power: -3dBm, loss: 1}]",
                "code: brings its own table; leave out one of them");
+    check_code(&s, path, "code: hpe-16ppm-1/2-b0.2, noise: 3",
+               "noise: \"3\" is not understood; write the power at which a pulse has one detected "
+               "photon, such as -36dBm, since the file's powers are absolute");
+    check_code(&s, path, "code: hpe-16ppm-1/2-b0.2, noise: -79dBm, slope: 2",
+               "slope: a photon counter has no noise of its own; leave it out, or write another "
+               "code");
     check_code(&s, path, "noise: -4dBm, table: [{power: -3dBm, loss: 1}]",
                "noise: is of a code; write code: dvbs2-qpsk-3/5");
     scenario_fini(&s);

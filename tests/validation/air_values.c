@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints what the formulas of the air give (chan_air.h, chan_wind.h): each line of the standard
- * input is a name and its numbers, in the order of the function's arguments; each line of the
- * output a number.
+ * Prints what the formulas of the air give (chan_air.h, chan_wind.h), and the losses of the codes
+ * (chan_code.h): each line of the standard input is a name and its numbers, in the order of the
+ * function's arguments; each line of the output a number.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "channel-emu/chan/chan_air.h"
+#include "channel-emu/chan/chan_code.h"
+#include "channel-emu/chan/chan_power.h"
 #include "channel-emu/chan/chan_wind.h"
 #include "channel-emu/chan/chan_zernike.h"
 
@@ -92,16 +95,25 @@ static double coherence(const double *a)
     return wind_coherence(&air_hv57, a[0], a[1], a[2], a[3], a[4]);
 }
 
+/* The loss of a codeword: number of the curve, level in dB. */
+static double code(const double *a)
+{
+    struct chan_power_point table[CODE_TABLE_MAX];
+    struct chan_power p = {.points = table, .codeword_bits = 0};
+    p.count = code_table(&code_curves[(size_t)a[0]], 0, 1, table);
+    return chan_power_errors(&p, pow(10, a[1] / 10), 1).loss;
+}
+
 static const struct {
     const char *name;
     int arguments;
     double (*at)(const double *);
-} formulas[] = {
-    {"scaled", 3, scaled},     {"residual", 1, residual},   {"coupling", 2, coupling},
-    {"slc", 3, slc},           {"index", 1, index_of},      {"layer", 1, layer},
-    {"mass", 1, mass},         {"rytov", 2, rytov},         {"fried", 2, fried},
-    {"slew", 2, slew},         {"range", 2, range},         {"wander", 3, wander},
-    {"aperture", 3, aperture}, {"greenwood", 4, greenwood}, {"coherence", 5, coherence}};
+} formulas[] = {{"code", 2, code},          {"scaled", 3, scaled},     {"residual", 1, residual},
+                {"coupling", 2, coupling},  {"slc", 3, slc},           {"index", 1, index_of},
+                {"layer", 1, layer},        {"mass", 1, mass},         {"rytov", 2, rytov},
+                {"fried", 2, fried},        {"slew", 2, slew},         {"range", 2, range},
+                {"wander", 3, wander},      {"aperture", 3, aperture}, {"greenwood", 4, greenwood},
+                {"coherence", 5, coherence}};
 
 int main(void)
 {

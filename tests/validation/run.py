@@ -5,7 +5,7 @@ page docs/validation.md.
 
 usage: run.py BIN_DIR [--fast] [--write PAGE | --check PAGE] [NAME…]
 
-BIN_DIR     the folder of the programs (helio-trace, helio-sim, helio-analyze, air_values, chan_play)
+BIN_DIR     the folder of the programs (helio-trace, helio-sim, helio-analyze, air_values, scppm, chan_play)
 --fast      leave out the checks that take minutes
 --write     write the page; with --fast too, the other rows would be missing, so that is refused
 --check     each row that was computed must be in the page as it is
@@ -22,11 +22,12 @@ import time
 import _paths
 import air  # noqa: E402
 import fades  # noqa: E402
+import hpe  # noqa: E402
 import link  # noqa: E402
 import models  # noqa: E402
 import tune_regret  # noqa: E402
 
-MODULES = (air, fades, link, models)
+MODULES = (air, fades, hpe, link, models)
 HEAD = ["claim", "checked against", "should be", "is", "error", "bound"]
 INTRO = """# Validation
 
