@@ -168,7 +168,7 @@ def look_closer(campaign: file.Campaign, traces: campaign_traces.Traces) -> list
         try:
             what(*arguments)
         except (programs.ProgramError, places.PlacesError) as e:
-            found.update(dict.fromkeys(str(e).splitlines()))
+            found.update(dict.fromkeys(f"{campaign.path}: {line}" if campaign.lab else line for line in str(e).splitlines()))
 
     for run in campaign.runs():
         if campaign.lab and run.repetition == 1:
@@ -253,12 +253,13 @@ def make_report(campaign: file.Campaign, out: str, against: list[Any]) -> None:
 
 def work(a: argparse.Namespace, campaign: file.Campaign, out: str) -> int:
     runner = Runner(campaign, out, a.jobs or os.cpu_count() or 1)
-    if a.check:
+    if a.check or campaign.lab and not (a.list or a.only or a.report) and runner.todo():  # nothing is computed beside what cannot be
         wrong = look_closer(campaign, runner.traces)
         for text in wrong:
             print(f"helio-campaign: {text}", file=sys.stderr)
         if wrong:
             return 2
+    if a.check:
         describe(campaign, out)
         return 0
     if a.list:

@@ -18,7 +18,7 @@ import yaml
 
 from .. import advice, ltp_options, places, units
 from ..lab import file as lab_file
-from . import sle, systems as campaign_systems
+from . import sim, sle, systems as campaign_systems
 
 MODES = ("sim", "relay", "bridge")
 REPETITIONS = {"sim": 5}  # by default, as many as an interval needs; one in the modes whose runs last as long as they say
@@ -390,6 +390,8 @@ ENGINES_ONLY = ("colour", "resend", "orange-wait", "orange-answer")  # the other
 
 def check_together(reader: Reader, node: Any, values: dict[str, int | str], mode: str) -> None:
     """Keys that only some modes know."""
+    if (wrong := sim.mistake(values)) is not None:
+        reader.fail(node, wrong)
     nodes = mode != "sim" or values.get("stack") == "yes"
     if "contacts" in values and not nodes:
         reader.fail(node, "contacts: a pair of engines has none; add stack: yes, or take mode relay or bridge")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import os
 import subprocess
 from collections.abc import Callable
@@ -15,6 +16,26 @@ if TYPE_CHECKING:
     from .traces import Traces
 
 RULES = ("drop", "drop-return")  # each of several is an option by itself
+APART = ("trace", "loss", "trace-offset", "return-trace", "return-offset", "stack", "system", "contacts", "warmup", "sessions", "rto")  # checked elsewhere
+
+
+@functools.cache
+def refused(options: tuple[str, ...]) -> str | None:
+    """What helio-sim says against these options; with --version it reads all of them and runs nothing."""
+    try:
+        done = subprocess.run([programs.find("helio-sim"), *options, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    except programs.ProgramError:
+        return None  # who wants to run it is told
+    return done.stderr.strip().splitlines()[0].removeprefix("helio-sim: ").removeprefix("--") if done.returncode == 2 else None
+
+
+def mistake(values: dict[str, Any]) -> str | None:
+    """In the values of a run, which are right one by one."""
+    found = refused(tuple(part for k in sorted(values) if k not in (*APART, *RULES) for part in ("--" + k, str(values[k]))) +
+                    tuple(part for k in RULES for rule in values.get(k, "").split() for part in ("--" + k, rule)))
+    if found is None and values["warmup"] != "auto" and units.duration(values["warmup"]) >= units.duration(values["duration"]):
+        found = "warmup: it must be shorter than duration"
+    return found
 
 
 def warmup_of(v: dict[str, float | str]) -> float:
