@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -278,6 +279,21 @@ class Running(Folder):
         self.assertRegex(result["nodes"]["rover"]["last"], r"64 bytes from ipn:1\.\d+ sent back")
         self.assertEqual(self.processes(), [])
 
+    def test_a_container(self, mode="local"):
+        """Without podman here: a stand-in takes its words, and starts what the image would."""
+        engine = self.folder / "bin/podman"
+        engine.parent.mkdir()
+        engine.write_text("#!/bin/sh\nset -e\n[ \"$1 $2 $3 $4 $5 $6 $7 $8\" = 'run --rm --init --network host --user 0 -v' ]\n"
+                          f"[ \"$9\" = \"$PWD:$PWD\" ]\nshift 9\n[ \"$1\" = heliograph ]\nshift\nexec {BIN}/heliod \"$@\"\n", encoding="ascii")
+        engine.chmod(0o755)
+        file = SOURCE / "examples/stacks/container.yaml"
+        if not shutil.which("podman"):
+            self.assertIn("nodes.rover: kind command needs podman: not in PATH", lab(file, "up", "--mode", mode, "--out", self.folder / "none", code=1).stderr)
+        result = self.up(file, "--set", f"nodes.rover.bin={engine.parent}", mode=mode)
+        self.assertEqual((result["traffic"]["ping-1"]["received"], result["failed"], result["nodes"]["rover"]["kind"]), (5, [], "command"))
+        self.assertGreaterEqual(result["channels"]["earth-rover"]["return"]["out"], 5)
+        self.assertEqual(self.processes(), [])
+
     def test_the_page_has_the_example(self):
         page = (SOURCE / "docs/helio-lab.md").read_text(encoding="utf-8")
         self.assertIn("```yaml\n" + ECHO.read_text(encoding="utf-8").partition("\n")[2] + "```\n", page)
@@ -361,6 +377,9 @@ class Spaces(Folder):
         result = self.up(ECHO, mode="netns")
         self.assertEqual((result["traffic"]["ping-1"]["received"], result["failed"]), (5, []))
         self.assertEqual(self.processes(), [])
+
+    def test_a_container(self):
+        Running.test_a_container(self, mode="netns")
 
     def test_commands_at_it(self):
         file = self.file("nodes:\n  a: {}\n  b: {kind: command, command: 'sh -c \"echo up; sleep 1000; : {local}\"', ready: up}\nlinks: {a-b: {rate: 1Mbit/s, adapter: udp}}\nduration: 1h\n")

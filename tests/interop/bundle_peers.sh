@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds bundle_peers/, which has the BPv7 libraries bp7 and hardy-bpv7 at fixed versions, into DIR/bin. Does nothing when it is
-# there already. Needs cargo 1.95 or later. usage: bundle_peers.sh DIR
+# Builds bundle_peers/, which has the BPv7 libraries bp7 and hardy-bpv7 at fixed versions, or hardy_node/, a node of hardy-bpa, into
+# DIR/bin. Does nothing when it is there already. Needs cargo 1.95 or later. usage: bundle_peers.sh DIR [hardy_node]
 set -euo pipefail
-[ $# -eq 1 ] || { echo "usage: bundle_peers.sh DIR" >&2; exit 2; }
+[ $# -eq 1 ] || [ "$#$2" = 2hardy_node ] || { echo "usage: bundle_peers.sh DIR [hardy_node]" >&2; exit 2; }
 dir=$1
-own=$(cd "$(dirname "$0")" && pwd)/bundle_peers
+own=$(cd "$(dirname "$0")" && pwd)/${2:-bundle_peers}
 stamp=$(cat "$own/Cargo.toml" "$own/Cargo.lock" "$own"/src/*.rs | cksum)
 low=$(($(nice) <= 0 ? 10 : 0)) # who was given less than the normal priority gives nothing away
 PATH=$PATH:$HOME/.cargo/bin
