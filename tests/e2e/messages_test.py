@@ -163,7 +163,7 @@ class Messages(unittest.TestCase):
     def test_labs_that_make_sense(self):
         """A node that has links of its own words may reach others; so may what begins in time."""
         path = self.folder / "lab.yaml"
-        for text in ("line: 2\nduration: 5s\ntraffic:\n  - {perf: 1-2, start: 4s, payload: 4k, window: 1, rate: 2b}\n",
+        for text in ("line: 2\nduration: 5s\ntraffic:\n  - {perf: 1-2, start: 4s, payload: 4k, rate: 2b}\n",
                      "ring: 3\ntraffic:\n  - {perf: 1-3, data: 1MB}\nevents:\n  - {at: 9s, link: 1-2, do: down}\n"):
             path.write_text(text, encoding="ascii")
             done = self.run_program("helio-lab", path, "check")
