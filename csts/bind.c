@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Association control (921.1-B-2 §4.3): BIND and UNBIND. The normal case: the initiator is known
- * and who it says it is, there is such a service instance for it, and nobody is bound to it. A
- * refusal is a negative return, then the end of the connection; wrong credentials have no answer at
- * all, as with Space Link Extension.
+ * Association control (921.1-B-2 §4.3): BIND and UNBIND. The normal case: the initiator is known,
+ * its credentials are right, its service instance exists, and no user is bound to it. A refusal is
+ * a negative return, then the end of the connection. Wrong credentials have no answer, as with
+ * Space Link Extension.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -102,7 +102,7 @@ size_t csts_event_raise(struct csts_service *v, int index, struct slice values, 
 /* A list of labels with a name; `is_default`: also without its name. HELIO_E*. */
 int csts_list_add(struct csts_service *v, const char *name, bool is_default,
                   const struct csts_oid *labels, size_t count);
-/* NULL: nobody is bound. */
+/* NULL: no user is bound. */
 struct csts_link *csts_service_link(const struct csts_service *v);
 
 /* ---- time ---- */

@@ -5,11 +5,10 @@
  * if it has asked for that, STOP.
  *
  * What can go wrong: a frame of a wrong length, or no memory: discarded and counted (csts/forward.h
- * has when the user is notified); a forward
- * buffer with more frames than the limit: PEER-ABORT 70; frames while inactive: PEER-ABORT
- * "protocol error"; octets that are no PROCESS-DATA: "encoding error". The queue is full: see
- * csts/forward.h. A user that does not read its notifications: at four times the limit of what
- * waits for it, PEER-ABORT "operational requirement".
+ * has when the user is notified); a forward buffer with more frames than the limit: PEER-ABORT 70;
+ * frames while inactive: PEER-ABORT "protocol error"; octets that are no PROCESS-DATA: "encoding
+ * error". The queue is full: see csts/forward.h. A user that does not read its notifications: at
+ * four times the limit of queued octets, PEER-ABORT "operational requirement".
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -137,7 +136,7 @@ static void notify_completion(struct csts_service *v, tick now)
     notify(v, &event, slice_of(NULL, 0), now);
 }
 
-/* The user hears of the frame received last, though it was refused or discarded. */
+/* Notifies the user of the frame received last, though it was refused or discarded. */
 static void notify_lost(struct csts_service *v, tick now)
 {
     struct forward *f = v->forward;
@@ -306,7 +305,7 @@ void assoc_forward_leave(struct csts_service *v)
     struct forward *f = v->forward;
     if (f == NULL)
         return;
-    f->active = f->ours = f->lost = false; /* what is being processed goes on */
+    f->active = f->ours = f->lost = false; /* the frame that is being processed is radiated */
     discard_all(v);
     f->told = (struct csts_processing){0};
     f->interruption = false;

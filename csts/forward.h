@@ -2,9 +2,9 @@
 /*
  * Forward Frame (CCSDS 922.3-B-1) with buffered data processing (921.1-B-2 §4.7): a user sends
  * frames (data units, each with its number), one by one or several in a forward buffer; a provider
- * queues them, its host radiates them, and the user hears of what was processed when it has asked
- * for that. Neither book was at hand: what rests on other implementations is in the conformance
- * table.
+ * queues them, its host radiates them, and the user is notified of processed frames if it has
+ * asked for that. Neither book was at hand: what rests on other implementations is in the
+ * conformance table.
  *
  *   user:      csts_start_forward → CSTS_TOLD_STARTED → csts_send_frames … → csts_stop_forward
  *   provider:  CSTS_TOLD_UNITS → csts_forward_next (now it is being processed) → csts_forward_done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes in, as PDUs: credentials, then the one who takes it.
+ * Input, as PDUs: the credentials are checked, then the PDU's handler is called.
  *
  * What can go wrong: a PDU that cannot be decoded aborts the association; one whose credentials are
  * wrong is ignored, as the books demand, but for BIND, UNBIND and BIND's return, which end it
@@ -67,7 +67,7 @@ void assoc_take_pdu(struct isp1_link *isp, struct slice body, tick now)
         return;
     }
     COUNT(l, pdus_bad);
-    if (l->state == CSTS_UNBOUND) /* nobody to abort */
+    if (l->state == CSTS_UNBOUND) /* no association to abort */
         isp1_close(&l->isp, SLE_END_ABORTED, now);
     else
         assoc_abort(l,

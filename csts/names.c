@@ -18,7 +18,7 @@ void code_oid(struct ber *b, uint32_t tag, struct csts_oid *oid)
 {
     char text[CSTS_OID_TEXT];
     struct slice s = slice_of(oid->octets, oid->len);
-    if (b->writing && s.len == 0) { /* nobody has given it */
+    if (b->writing && s.len == 0) { /* it was not set */
         ber_fail(b);
         return;
     }

@@ -7,8 +7,8 @@
  * What can go wrong: a list with unknown names, a cycle below the least one: negative returns.
  * START of what is active, STOP of what is not, UNBIND while the prime procedure is active:
  * PEER-ABORT "protocol error"; a procedure that the service does not have: "invalid procedure
- * name". A user that does not read: reports are left out, invocations wait, and with four times as
- * much the association ends.
+ * name". A user that does not read: reports are left out, and its invocations are not read. At
+ * four times the limit of queued octets the association ends.
  */
 #include <assert.h>
 #include <stdlib.h>

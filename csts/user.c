@@ -4,10 +4,9 @@
  * their invocations were sent, since the timeout is the same for all; they may come in another
  * order.
  *
- * What can go wrong: a return that nobody awaits, or of another operation: PEER-ABORT "unsolicited
+ * What can go wrong: a return that is not awaited, or of another operation: PEER-ABORT "unsolicited
  * invoke id"; none in time: PEER-ABORT "response timeout". A report or notification that cannot be
- * decoded:
- * PEER-ABORT "encoding error".
+ * decoded: PEER-ABORT "encoding error".
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -110,9 +109,9 @@ int csts_stop_events(struct csts_link *l, uint32_t number, tick now)
     return number == 0 ? HELIO_EINVAL : assoc_invoke(l, &p, CSTS_PDU_STOP_RETURN, now);
 }
 
-/* ---- what comes ---- */
+/* ---- input ---- */
 
-/* False: nobody awaits it. */
+/* False: it is not awaited. */
 static bool forget_awaited(struct csts_link *l, const struct csts_pdu *p)
 {
     for (unsigned i = 0; i < l->awaited_count; i++) {

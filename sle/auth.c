@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Credentials: a time, a random number, and the hash of both with name and password of who sends.
- * The happy path of checking: read, the time is near, the hash is equal. Equal credentials on
+ * Credentials: a time, a random number, and the hash of both with the sender's name and password.
+ * The normal case of checking: read, the time is near, the hash is equal. Equal credentials on
  * several PDUs are no replay: peers make one for all that they send in a millisecond.
  */
 #include "sle/auth.h"

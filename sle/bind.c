@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BIND and UNBIND, of either side. The happy path: the initiator is known and who it says it is,
- * there is such an instance for it, and nobody is bound to it. A refusal is a negative return, then
- * the end of the connection; wrong credentials have no answer at all (913.1-B-2 §3.1.2.2.2). Where
- * peers have to authenticate, an initiator that nobody knows is one with wrong credentials, in what
- * it sees and in time: the connection does not tell who is known.
+ * BIND and UNBIND, of either side. The normal case: the initiator is known, its credentials are
+ * right, its service instance exists, and no user is bound to it. A refusal is a negative return,
+ * then the end of the connection. Wrong credentials have no answer (913.1-B-2 §3.1.2.2.2). Where
+ * peers have to authenticate, an unknown initiator is treated like one with wrong credentials, in
+ * the answer and in time, so that a connection does not reveal which users exist.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -154,7 +154,7 @@ void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     assert(l->state == SLE_READY || l->state == SLE_ENDED);
 }
 
-/* Who has bound unbinds. */
+/* UNBIND: the side that sent BIND sends it. */
 int unbind_send(struct sle_instance *i, enum sle_unbind reason, tick now)
 {
     struct sle_link *l = i->link;

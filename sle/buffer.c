@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfer buffers of the return services. The happy path: a frame's header is made behind those
+ * Transfer buffers of the return services. The normal case: a frame's header is made behind those
  * before it, its data is referred to, and when the buffer is full or its latency limit has come it
  * is passed to the link's queue.
  *
@@ -308,7 +308,7 @@ static void put_item(struct sle_instance *i, const struct sle_frame *f, struct s
     o->frames++;
     o->frame_octets += data.len;
     o->good += f->quality == SLE_GOOD;
-    p->first = p->ended = false; /* an end of data behind it is told again */
+    p->first = p->ended = false; /* an end of data behind it is notified again */
     p->missing = 0;
 }
 
@@ -323,7 +323,7 @@ static enum sle_taken add_frame(struct sle_instance *i, const struct sle_frame *
             (void)make_room(i, now);
         return SLE_TAKEN;
     }
-    if (i->mode == SLE_TIMELY) { /* there is no memory: lost, and told */
+    if (i->mode == SLE_TIMELY) { /* no memory: lost, and notified */
         COUNT_INSTANCE(i, frames_discarded, 1);
         i->p.backlog = true;
         return SLE_TAKEN;
@@ -335,7 +335,7 @@ static enum sle_taken add_frame(struct sle_instance *i, const struct sle_frame *
     return SLE_FULL;
 }
 
-/* ---- what is wanted ---- */
+/* ---- which frames are requested ---- */
 
 static bool has_quality(enum sle_wanted wanted, enum sle_quality quality)
 {
@@ -372,7 +372,7 @@ static bool is_wanted(struct sle_instance *i, const struct sle_frame *f)
         return false;
     if (i->service == SLE_RAF && has_quality(w->quality, f->quality))
         return true;
-    if (i->service == SLE_RAF) { /* what is missing before it is told with the next */
+    if (i->service == SLE_RAF) { /* the next frame has the continuity */
         p->missing = add_missing(p->missing, f->continuity > 0 ? f->continuity : 0);
         return false;
     }

@@ -96,8 +96,8 @@ struct forward {
     uint32_t received, processed, radiated;
     bool blocked;                     /* a new START is needed */
     bool ready_told;                  /* that the first one is due */
-    bool ready;                       /* this is to be told */
-    bool cleared;                     /* to be told */
+    bool ready;                       /* sle_poll is to report this */
+    bool cleared;                     /* sle_poll is to report this */
     struct thrown events[EVENTS_MAX]; /* in the order in which they were thrown */
     unsigned event_count;
 };
@@ -121,10 +121,10 @@ struct provider {
     bool fill_late;     /* that has passed, and the queue was full */
     struct out *spare;  /* chain by node.next */
     uint32_t queued;    /* buffers in the link's queue */
-    bool backlog;       /* to be told in the next buffer */
+    bool backlog;       /* the next buffer begins with its notification */
     bool first;         /* the next frame is the first since START */
     int32_t missing;    /* of the continuity of frames that were not of the requested quality */
-    bool refused, room; /* SLE_FULL was said; SLE_ROOM is to be */
+    bool refused, room; /* SLE_FULL was returned; SLE_ROOM is due */
     bool ended;         /* the stop time has been passed */
     bool has_ocf;
     uint8_t last_ocf[4];
@@ -134,7 +134,7 @@ struct provider {
 struct user {
     struct sle_user_config c;
     uint32_t next_cltu;
-    uint64_t available; /* octets, as last told */
+    uint64_t available; /* octets, of the latest return */
     uint64_t in_flight; /* octets of CLTUs not answered */
     uint32_t cltus;     /* of them */
     bool resync;        /* a CLTU was refused: wait until all are answered */
@@ -225,7 +225,7 @@ bool value_of(struct sle_instance *i, uint8_t version, uint32_t parameter, struc
 void buffer_written(struct sle_link *l, struct out *o, tick now); /* takes it */
 void buffer_dropped(struct sle_instance *i, struct out *o);       /* takes it */
 void buffer_pass(struct sle_instance *i, tick now);
-void buffer_room(struct sle_instance *i); /* SLE_ROOM is to be said if SLE_FULL was */
+void buffer_room(struct sle_instance *i); /* SLE_ROOM is due if SLE_FULL was returned */
 void buffer_sync(struct sle_instance *i, const struct sle_sync *sync, tick now);
 void buffer_clear(struct sle_instance *i);
 /* KEPT_LATENCY of what is being filled: TICK_NEVER while it waits for room, not for time. */
@@ -238,7 +238,7 @@ void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 void forward_clear(struct sle_instance *i);
 void forward_keep(struct sle_instance *i);            /* KEPT_CLTU, of what may have changed */
 void forward_clock(struct sle_instance *i);           /* all that is kept, anew */
-bool forward_ready(struct sle_instance *i, tick now); /* SLE_CLTU_READY is to be told now */
+bool forward_ready(struct sle_instance *i, tick now); /* SLE_CLTU_READY is due */
 tick forward_due(const struct cltu *c, tick now);     /* its KEPT_EXPIRY, as seen at `now` */
 bool forward_expire(struct cltu *c, tick now);        /* as link_serve */
 /* What is being radiated is so no more; processed, not radiated. */

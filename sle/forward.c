@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FCLTU at the provider. The happy path: a CLTU with the expected id and possible times gets room
- * in the buffer; when it is due production takes it, tells that it has begun and that it was
- * radiated, and the user hears of it if it asked to. A CLTU whose time has passed is told as
- * expired; then, with STOP, an abort, and production that is interrupted, what waits is discarded;
- * the last also ends the one that is being radiated. After one that expired or was interrupted none
- * is accepted until a new START: commands behind one that is missing would do what nobody meant.
+ * FCLTU at the provider. The normal case: a CLTU with the expected id and possible times is stored
+ * in the buffer. When it is due, production takes it, and reports that its radiation has started
+ * and that it was radiated. The user is notified if it asked for that. A CLTU whose latest time has
+ * passed is reported as expired. Then the stored CLTUs are discarded; so they are by STOP, an abort
+ * and an interruption of production, which also ends the CLTU that is being radiated. After a CLTU
+ * that expired or was interrupted none is accepted until a new START: the commands behind a missing
+ * one might do harm.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ void forward_clear(struct sle_instance *i)
     struct forward *f = &i->p.f;
     discard_queue(i);
     if (f->on_air != NULL)
-        f->on_air->c.notify = false; /* the asking user is gone */
+        f->on_air->c.notify = false; /* the user that asked for it is unbound */
     forward_keep(i);
 }
 
@@ -341,7 +342,7 @@ void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     n->invoke_id = pdu->invoke_id;
 }
 
-/* The association ends: what was not answered was not accepted. */
+/* The association ends: events without an answer were not accepted. */
 void forward_forget_events(struct sle_instance *i)
 {
     struct forward *f = &i->p.f;

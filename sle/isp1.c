@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The run of a link without its service: connection, context, heartbeats, the end. All ends come
- * through isp1_end, which tells the service; what the host has to do with the stream stays behind
- * in the link. Section numbers are those of CCSDS 913.1-B-2.
+ * through isp1_end, which informs the service. What the host has to do with the stream is kept in
+ * the link. Section numbers are those of CCSDS 913.1-B-2.
  */
 #include "sle/isp1.h"
 
@@ -301,7 +301,7 @@ static bool serve_heartbeat(struct isp1_link *l, tick now)
     const bool beats = isp1_due(l, KEPT_HEARTBEAT) <= now;
     if (beats) {
         l->last_out = now;
-        if (list_empty(&l->queue)) { /* what waits will say as much */
+        if (list_empty(&l->queue)) { /* queued messages serve as heartbeat */
             sle_tml_write_header(SLE_TML_HEARTBEAT, 0, octets);
             (void)send_tml(l, octets, sizeof octets); /* without memory: at the next turn */
         }

@@ -210,8 +210,8 @@ bool isp1_step(struct isp1_link *l, tick now);
 bool isp1_authentic(struct isp1_link *l, struct slice credentials, bool binds, bool *replayed,
                     tick now);
 /* The initiator of a BIND is unknown. True: the link is closed as for wrong credentials, after the
- * same work, so that the peer does not learn who is known. False: no peer has to authenticate, and
- * the answer is "access denied". */
+ * same work, so that the peer does not learn which users exist. False: no peer has to authenticate,
+ * and the answer is "access denied". */
 bool isp1_hides(struct isp1_link *l, struct slice credentials, tick now);
 
 /* ---- isp1_out.c ---- */
@@ -252,8 +252,8 @@ struct isp1 *sle_isp1(struct sle *s);
 struct out *out_new(size_t first_chunk);
 void out_free(struct out *o);
 void out_reset(struct out *o); /* empty, with its memory */
-/* Room for one more of each and for n octets of heads; of credentials for one more yet, so that a
- * backlog can be told in any buffer. */
+/* Room for one more of each and for n octets of heads; of credentials for one more yet, so that any
+ * buffer can notify a backlog. */
 bool out_reserve(struct out *o, size_t n);
 uint8_t *out_place(struct out *o);     /* where the next heads go */
 void out_add(struct out *o, size_t n); /* n octets were put there */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes in: octets into a buffer of the link's, whole messages out of it, in place. What a
- * service refers to in that buffer stays until its host polls again. A host that keeps a reference
- * keeps the buffer, and the link goes on in another one.
+ * Input: octets are read into a buffer of the link, and whole messages are taken from it in place.
+ * Octets to which a service refers stay there until its host polls again. If a host keeps a
+ * reference, the buffer is kept, and the link continues in another one.
  */
 #include <assert.h>
 
@@ -21,7 +21,7 @@ static size_t base_room(const struct isp1_link *l)
     return l->bound ? l->isp->config.receive_bytes : UNBOUND_BUFFER;
 }
 
-/* Another buffer with what is in the old one, which somebody may hold. */
+/* Another buffer with the octets of the old one, to which there may be references. */
 static bool renew_buffer(struct isp1_link *l, size_t room)
 {
     struct buf *b = l->isp->rx_spare;
@@ -99,7 +99,7 @@ void isp1_fed(struct isp1_link *l, size_t len, tick now)
 
 static void refuse_message(struct isp1_link *l, enum sle_tml_verdict verdict, tick now)
 {
-    /* Before the context there is nobody to abort. */
+    /* Before the context there is no association to abort. */
     if (!l->context || verdict == SLE_TML_BAD_CONTEXT)
         isp1_close(l, SLE_END_TML, now);
     else
@@ -165,9 +165,9 @@ bool isp1_step(struct isp1_link *l, tick now)
 
 /* ---- credentials ---- */
 
-/* What the peer has sent is remembered: it does not bind any more. A user remembers returns of BIND
- * alone: buffers of frames are many, and who can stand between it and the provider needs none of
- * them. */
+/* Remembers the peer's credentials, so that they cannot be used for a BIND again. A user remembers
+ * those of BIND returns only: there are too many transfer buffers, and an attacker between user and
+ * provider gains nothing from theirs. */
 static bool note_credentials(struct isp1_link *l, const struct sle_credentials *c, bool binds,
                              tick now)
 {

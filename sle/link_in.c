@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes in, as PDUs: credentials, then the one who takes it. The frames of a TRANSFER-BUFFER
- * are given one by one as slices of the link's receive buffer; only when all of it was given is
- * more read.
+ * Input, as PDUs: the credentials are checked, then the PDU's handler is called. The frames of a
+ * TRANSFER-BUFFER are delivered one by one as slices of the link's receive buffer. More is read
+ * only when all of them were delivered.
  */
 #include <assert.h>
 
@@ -68,7 +68,7 @@ static bool admit_pdu(struct sle_link *l, const struct sle_pdu *p, tick now)
 static void refuse_pdu(struct sle_link *l, enum sle_pdu_verdict verdict, tick now)
 {
     COUNT(l, pdus_bad, 1);
-    if (l->state == SLE_UNBOUND_STATE && verdict == SLE_PDU_UNKNOWN) /* nobody to abort */
+    if (l->state == SLE_UNBOUND_STATE && verdict == SLE_PDU_UNKNOWN) /* no association to abort */
         link_close(l, SLE_END_ABORTED, now);
     else
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_ENCODING_ERROR, now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The provider's operations: START, STOP, SCHEDULE-STATUS-REPORT, GET-PARAMETER, and what goes on
- * without being asked: status reports, the end of the provision period. The happy path of START:
+ * without being asked: status reports, the end of the provision period. The normal case of START:
  * the times and what is asked for are permitted, the return goes out, frames follow. What is wrong
  * with an operation is a negative return; what is wrong with its place is PEER-ABORT (protocol
  * error).
@@ -425,7 +425,7 @@ void sle_provider_production(struct sle_instance *i, unsigned production, tick n
     if (production == SLE_OPERATIONAL) {
         forward_notify(i, SLE_ASYNC_OPERATIONAL, 0, now);
     } else if (production != SLE_CONFIGURED) {
-        if (p->f.count > 0) /* what was affected is gone: a new START is needed */
+        if (p->f.count > 0) /* CLTUs were affected: a new START is needed */
             p->f.blocked = true;
         forward_interrupt(i);
         forward_clear(i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PDUs: which there are, and what all have in common. The happy path of reading: the tag names the
+ * PDUs: which there are, and what all have in common. The normal case of reading: the tag names the
  * kind, its body is walked, and all octets are used up. The tags are those of the CHOICEs of each
  * service's incoming and outgoing PDUs; all is IMPLICIT but where a tag is on a CHOICE.
  */
@@ -26,7 +26,7 @@ const char *sle_notification_text(enum sle_notification n)
 
 enum { USER = 1, PROVIDER = 2, RETURN = 4, FORWARD = 8 };
 
-/* Who may send it, for which services. */
+/* Which side may send it, for which services. */
 static const struct {
     uint16_t tag;
     uint8_t kind, who;

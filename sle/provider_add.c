@@ -71,7 +71,7 @@ static int compare_gvcids(const void *a, const void *b)
     return p < q ? -1 : p > q;
 }
 
-/* Those of one master one behind the other, as they are told. */
+/* Those of one master channel are adjacent, as GET-PARAMETER lists them. */
 static bool copy_gvcids(struct sle_provider_config *c)
 {
     if (c->gvcid_count == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring in the order of arrival, and a table to find what is in it. The happy path: one is put in
- * at the end, those at the front whose time is over leave. The ring grows up to REPLAY_MAX; then
- * the front gives way. The horizon keeps what left from binding.
+ * A ring of credentials in the order of arrival, and a table to find them. The normal case: one is
+ * added at the end, and those at the front whose time is over are removed. The ring grows up to
+ * REPLAY_MAX. Then those at the front are removed early. The horizon prevents a BIND with
+ * credentials that were removed.
  */
 #include "sle/replay.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of the transport mapping. The happy path: eight octets, then a body of the length they
- * say. What can go wrong is told as soon as the octet that is wrong is there, so that nobody waits
- * for the rest of a message that will be refused.
+ * Messages of the transport mapping. The normal case: a header of eight octets, then a body of its
+ * length. What can go wrong is reported as soon as the wrong octet has arrived: the rest of a
+ * message that will be refused is not awaited.
  */
 #include "sle/tml.h"
 
