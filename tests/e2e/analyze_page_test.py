@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import browser
+import picture
 
 BIN, OUT = Path(sys.argv[1]), Path(sys.argv[2])
 PACKAGE = BIN.parent / "lib" / "heliograph"
@@ -349,6 +350,7 @@ class InBrowser(unittest.TestCase):
         whole = self.state()
         self.assertGreater(whole["visible"], 400)
         self.page.screenshot(OUT / "timeline.png")
+        picture.of_page(self.page, "timeline.png", whole=False)
         for _ in range(8):
             self.page.wheel(self.left + 300, self.top + 150, -120)
         near = self.state()

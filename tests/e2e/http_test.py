@@ -15,6 +15,7 @@ import unittest
 
 import _paths  # noqa: F401
 import aap2  # noqa: E402
+import picture  # noqa: E402
 from browser import PHONE, SCREEN, Browser  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 from node_case import wait_for  # noqa: E402
@@ -272,6 +273,8 @@ class HttpTest(unittest.TestCase):
                         time.sleep(0.1)
                     self.assertEqual(shown.unreadable(), [], (name, width))
                     shown.screenshot(pathlib.Path(self.lab.path(f"page-{name}-{width}.png")), whole=True)
+                    if (name, width) == ("dark", "phone"):  # where no filter is
+                        picture.of_page(shown, "page-node.png")
             self.assertEqual(dark.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(18, 22, 29)")
             self.assertEqual({r for r in page.requests if not r.startswith(url)}, set())
             self.assertEqual([c for c in page.complaints if "401" not in c], [])

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import browser
 import lab_test
+import picture
 from lab_test import BIN, KIND, Folder, lab
 
 from heliograph.lab import page as lab_page, state as lab_state, view as lab_view, watch as lab_watch  # noqa: E402
@@ -356,6 +357,8 @@ class Live(Folder):
                     time.sleep(1.5)  # it is drawn anew each second
                     self.assertEqual(shown.unreadable(), [], (name, dark))
                     shown.screenshot(self.folder / f"page-{name}{'-dark' if dark else ''}.png", whole=True)
+            shown.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+            picture.of_page(shown, "page-lab.png")
             shown.evaluate("document.querySelector('#change').elements.rate.value = 'fast'; document.querySelector('#change').requestSubmit()")
             wait("document.querySelector('#change_said.bad')?.textContent.includes('rate')")
             shown.evaluate("document.querySelector('#change').elements.up.click()")

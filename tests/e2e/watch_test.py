@@ -21,6 +21,7 @@ import unittest
 
 import _paths  # noqa: F401
 import aap2  # noqa: E402
+import picture  # noqa: E402
 from heliograph.processes import Lab  # noqa: E402
 from node_case import wait_for  # noqa: E402
 
@@ -273,6 +274,8 @@ class WatchTest(unittest.TestCase):
         self.assertTrue(t.until(r"WAITS FOR.*\n *ipn:2\.0 +30 "), t.text())
         self.assertIn("vOUT", t.text())
         self.assertTrue(t.until(r"(?m)^to-2 .* [1-9][0-9.]* [kM]?bit/s .* %.* 100\.0 ms .* 30 "), t.text())
+        lines = [line for line in t.lines() if not re.match(r"to-[1-4][0-9] ", line)]
+        picture.of_terminal(lines, "top.svg", [re.sub(r"[0-9.]+", "#", line).split() for line in t.lines() if line.startswith("LINK") or "WAITS FOR" in line])
         t.press("S" * 3)  # … up to the name
         self.assertTrue(t.until("vLINK"), t.text())
         self.assertTrue(t.until(r"vLINK.*\nto-2 "), t.text())
