@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring has the frames in the order of their arrival, which with a constant delay is that of their
- * sending, but for a late one. Nothing can go wrong but that the test sends more than the ring has
- * room for, which it is told.
+ * A ring has the frames in the order of their arrival. With a constant delay that is the order of
+ * sending, except for a late frame. What can go wrong: the test sends more frames than the ring can
+ * hold; they are counted.
  */
 #include "tests/sim/duo.h"
 

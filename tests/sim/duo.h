@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two ends and a line each way, in virtual time. An end is an engine of ours or a model of another
- * make's; what happens to which of all frames is the test's choice, by the frame's number. At one
- * time arrivals come before timers, and end 0 before end 1.
+ * Two ends and a line in each direction, in virtual time. An end is an engine of ours or a model of
+ * another implementation. The test chooses the fate of each frame by the frame's number. At equal
+ * times arrivals are before timers, and end 0 before end 1.
  */
 #ifndef TESTS_SIM_DUO_H
 #define TESTS_SIM_DUO_H
@@ -14,7 +14,7 @@
 #include "base/tick.h"
 
 #define DUO_FRAME 256   /* longest frame */
-#define DUO_FLYING 1024 /* frames under way; more are lost */
+#define DUO_FLYING 1024 /* frames in transit; more are lost */
 
 /* What an end can do. output writes one frame and returns its length, or 0: nothing to send. */
 struct duo_ops {
@@ -46,10 +46,10 @@ struct duo {
     tick later;
     size_t dark_from, dark_to; /* the numbers of frames that were lost so */
     tick dark_until;           /* until then everything is lost */
-    size_t overrun;            /* frames for which there was no room: the test's fault */
+    size_t overrun;            /* frames that exceeded the ring: an error of the test */
     void (*touch)(void *context, size_t end); /* after each thing that happened; NULL: none */
     void (*tell)(void *context, size_t from, size_t number, bool lost, const uint8_t *data,
-                 size_t len); /* each frame; NULL: nobody wants to know */
+                 size_t len); /* called with each frame; NULL: not */
     void *context;
     struct duo_frame *flying; /* a ring, in the order of arrival */
     size_t head, len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a script does to single segments on their way into a channel: lose, repeat, delay or swap
+/* A script's effects on single segments on their way into a channel: lose, repeat, delay or swap
  * the n-th of a kind from now on. */
 #ifndef TESTS_SIM_FATE_H
 #define TESTS_SIM_FATE_H

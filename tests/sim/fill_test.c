@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A world that carries the heads of segments alone is the same as one that carries all of them. */
+/* A world that transmits only the headers of segments gives the same result as one that transmits
+ * all of them. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 struct play {
     struct sim_world world;
     uint64_t told, entered, blocks;
-    uint64_t sum; /* of what was told, when, and of what entered */
+    uint64_t sum; /* of what was reported, when, and of what entered */
 };
 
 static void mix(struct play *p, uint64_t value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a list by time; of two with the same time the one that left first comes first. */
+/* A list in order of time. Of two with the same time, the one that was sent first arrives first. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is on its way between nodes in virtual time: datagrams, and frames of streams, by the time
- * of their arrival. */
+/* Datagrams and frames of streams in transit between nodes in virtual time, by the time of their
+ * arrival. */
 #ifndef TESTS_SIM_FLIGHTS_H
 #define TESTS_SIM_FLIGHTS_H
 
@@ -23,7 +23,7 @@ void flight_stream(struct list *flying, tick due, struct slice frame);
 
 tick flights_due(const struct list *flying); /* TICK_NEVER: there is none */
 
-/* The first one arrives. False: a datagram for which nobody is there. */
+/* The first one arrives. False: a datagram without a destination. */
 bool flights_step(struct list *flying, struct virtual_world *w);
 void flights_fini(struct list *flying);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Forgetting, exhaustively: every step at which one end can forget, every choice of up to so many
- * lost frames, blocks of one to five segments, two sets of recovery, ours and other makes' ends.
- * usage: sim_forget [--losses N] [--segments N] [--peers NAME] [--case TEXT]
+ * Lost session state, exhaustively: every step at which one end can lose it, every choice of up to
+ * so many lost frames, blocks of one to five segments, two sets of recovery options, our ends and
+ * those of other implementations. usage: sim_forget [--losses N] [--segments N] [--peers NAME]
+ * [--case TEXT]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static bool search_losses(struct forget_case *c, const struct wanted *w, struct 
     return forgot;
 }
 
-/* Step 0 is the case in which nobody forgets; one kind of forgetting is enough for it. */
+/* Step 0 is the case in which no end loses its state; one kind of loss is enough for it. */
 static void search_steps(struct forget_case *c, const struct wanted *w, struct totals *t)
 {
     for (c->step = c->how == FORGET_RECEIVER ? 0 : 1; c->step < STEP_MAX; c->step++)

@@ -14,9 +14,9 @@
 #define FORGET_SEGMENTS 5
 
 enum forget_how {
-    FORGET_RECEIVER, /* the receiver starts anew */
-    FORGET_SENDER,   /* the sender starts anew */
-    FORGET_GAP_NONE, /* nothing gets through for long; nobody knows of it … */
+    FORGET_RECEIVER, /* the receiver restarts */
+    FORGET_SENDER,   /* the sender restarts */
+    FORGET_GAP_NONE, /* no frame arrives for long; neither end is informed … */
     FORGET_GAP_SENDER,
     FORGET_GAP_RECEIVER,
     FORGET_GAP_BOTH, /* … or both do */

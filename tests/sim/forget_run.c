@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One case, played and judged. It must hold:
- *   - what the sender calls delivered was whole in one life of the receiver, byte by byte;
+ *
+ *   - a delivered block was complete in one run of the receiver, byte by byte;
  *   - every session ends;
- *   - when the sender's user sends again what was cancelled, the block is delivered in the end.
+ *   - when the sender's user sends a cancelled block again, it is delivered in the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,9 +38,9 @@ const char *const forget_peers[] = {
     "own-next",  "stretches-random", "stretches-from-1", "ion-like",   "ion-own",
     "hdtn-like", "claims-1",         "uniting",          NULL};
 
-/* As in forget_peers, from the second to the last but one. One is missing, which nobody could save
- * a block from: whose scope begins at the start, and whose serials happen to go on where those of
- * its earlier life ended. */
+/* As in forget_peers, from the second to the last but one. One combination is missing, because no
+ * sender can save a block from it: its scope begins at the start, and its serials continue exactly
+ * where those of its earlier run ended. */
 static const struct forgetful_config receivers[] = {
     {"start-random", FORGETFUL_FROM_START, FORGETFUL_RANDOM, FORGETFUL_SAME, 20, RTO, RETRIES, 0},
     {"start-from-1", FORGETFUL_FROM_START, FORGETFUL_FROM_1, FORGETFUL_SAME, 20, RTO, RETRIES, 0},
@@ -65,7 +66,7 @@ struct play {
     struct forgetful receiver;
     struct model_sender sender;
     struct buf *block;
-    unsigned stored; /* equal blocks, by lives of the receiver */
+    unsigned stored; /* equal blocks, by runs of the receiver */
     bool damaged, forgot, show;
     uint64_t seed;
     const char *wrong;
@@ -148,7 +149,7 @@ static void start_end(struct play *p, size_t which, bool again)
         model_sender_send(&p->sender);
 }
 
-/* What ages its memory: another session is over. */
+/* Its memory ages: another session has ended. */
 static void age_memory(struct play *p)
 {
     static const uint8_t cancel[] = {LTP_CS, 1, 0x7f, 0, LTP_USR_CNCLD};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A data segment opens its session, a checkpoint is answered by a report (or several, when claims
- * do not fit), a report is repeated by its timer until it is acknowledged, and the session is over
- * when the block is whole and the reports are acknowledged. Cancellation by the sender ends it, and
- * so does a report that was repeated too often.
+ * A data segment opens its session. A checkpoint is answered by a report (or several, if claims do
+ * not fit). A report is repeated by its timer until it is acknowledged. The session ends when the
+ * block is complete and the reports are acknowledged, when the sender cancels it, or when a report
+ * was repeated too often.
  */
 #include "tests/sim/forgetful.h"
 
@@ -148,7 +148,7 @@ static const struct forgetful_report *find_report(const struct forgetful_import 
     return NULL;
 }
 
-/* RFC 5326 §6.11, and beyond it what a report number means that this life never issued. */
+/* RFC 5326 §6.11, and beyond it the meaning of a report number that this run never issued. */
 static void answer_checkpoint(struct forgetful *m, struct forgetful_import *im,
                               const struct ltp_segment *s, tick now)
 {

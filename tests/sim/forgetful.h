@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A receiver of another make that may forget: what RFC 5326 asks of a receiver of red blocks, and
- * where it leaves the choice, or where deployed ones choose by themselves, as configured. It knows
- * nothing of our engine but the wire format, and nothing of its earlier lives. model_receiver.h has
- * those makes' limits instead.
+ * A receiver of another implementation that may lose its state: it does what RFC 5326 requires of a
+ * receiver of red blocks. Where the RFC leaves a choice, or where deployed receivers deviate, it
+ * does as configured. It shares only the wire format with our engine, and knows nothing of its
+ * earlier runs. model_receiver.h has the limits of those implementations instead.
  */
 #ifndef TESTS_SIM_FORGETFUL_H
 #define TESTS_SIM_FORGETFUL_H
@@ -13,10 +13,10 @@
 #include "ltp/segment.h"
 #include "tests/sim/duo.h"
 
-#define FORGETFUL_SESSIONS 16 /* at once, open and closed; the oldest gives way */
+#define FORGETFUL_SESSIONS 16 /* at once, open and closed; the oldest is dropped */
 #define FORGETFUL_REPORTS 64  /* of a session; further ones are not made */
 
-/* The scope of the answer to a checkpoint that names a report which this life never issued. */
+/* The scope of the answer to a checkpoint that names a report which this run never issued. */
 enum forgetful_scope {
     FORGETFUL_FROM_START, /* all up to the checkpoint's end */
     FORGETFUL_OWN,        /* from the checkpoint's own segment on */
@@ -26,8 +26,8 @@ enum forgetful_scope {
 
 enum forgetful_serials {
     FORGETFUL_RANDOM, /* the first one of a session is random */
-    FORGETFUL_FROM_1, /* it is 1, in each life */
-    FORGETFUL_NEXT    /* it happens to follow the last one of the earlier life */
+    FORGETFUL_FROM_1, /* it is 1, in each run */
+    FORGETFUL_NEXT    /* it follows the last one of the earlier run by chance */
 };
 
 /* Of a checkpoint that was answered already. */
@@ -78,7 +78,7 @@ struct forgetful_import {
 struct forgetful {
     struct forgetful_config config;
     struct rng rng;
-    uint64_t last_serial; /* of all lives */
+    uint64_t last_serial; /* of all runs */
     struct forgetful_import at[FORGETFUL_SESSIONS];
     size_t next; /* place for the next session */
     struct {     /* cancels and their acknowledgements that wait to be sent */

@@ -21,9 +21,9 @@ enum history_what {
     HISTORY_KILL,
     HISTORY_STOP, /* cleanly */
     HISTORY_START,
-    HISTORY_DARK, /* nothing gets through, either way … */
+    HISTORY_DARK, /* no frame arrives, in either direction … */
     HISTORY_LIGHT,
-    HISTORY_DOWN, /* … and this node is told, or told when there is nothing */
+    HISTORY_DOWN, /* … and this node is informed, or informed when it is over */
     HISTORY_UP
 };
 
@@ -131,8 +131,8 @@ struct history_entry {
     unsigned delivered;
     uint64_t key;    /* at its destination */
     bool marked;     /* there: removed, with a mark against duplicates, on the medium */
-    bool twice_fair; /* may come again: it ended there before it was marked */
-    bool excused;    /* went with the memory of a node that keeps nothing else */
+    bool twice_fair; /* may arrive again: it ended there before it was marked */
+    bool excused;    /* lost with the memory of a node without a durable store */
 };
 
 struct history {
@@ -146,7 +146,7 @@ struct history {
     struct history_entry entry[HISTORY_BUNDLES];
     struct list flying;
     struct pipe_wire wire;
-    uint64_t gone; /* datagrams that were lost, had nobody to go to, or were not stored yet */
+    uint64_t gone; /* datagrams that were lost, had no destination, or were not stored yet */
     const char *wrong;
 };
 

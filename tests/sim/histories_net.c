@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who carries the nodes' datagrams: one is lost, comes twice or late as the dice fall; those for a
- * node that is not there are lost, too.
+ * The network of the nodes' datagrams: by chance one is lost, duplicated or late. Datagrams for a
+ * node that does not run are lost, too.
  */
 #include <stdlib.h>
 #include <string.h>

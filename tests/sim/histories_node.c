@@ -131,7 +131,7 @@ void history_send(struct history *h, size_t index)
     node_wake(&n->node);
 }
 
-/* ---- life ---- */
+/* ---- runs of a node ---- */
 
 static void drop_answers(struct apps *a)
 {
@@ -226,7 +226,7 @@ static bool has_kept(const struct history_node *n, int index)
     return false;
 }
 
-/* What it was about to store went with it, and the id with that: it may be another bundle's. */
+/* The bundle that was being stored is lost, and its id with it: the id may be another bundle's. */
 static void forget_unstored(struct history_node *n)
 {
     struct history *h = n->history;
@@ -237,7 +237,7 @@ static void forget_unstored(struct history_node *n)
     }
 }
 
-/* What goes with it: bundles that are nowhere else, and the knowledge of what was delivered. */
+/* Lost with a node: bundles without another copy, and the memory of delivered ones. */
 static void note_end(struct history_node *n)
 {
     forget_unstored(n);
@@ -273,7 +273,7 @@ void history_node_end(struct history_node *n, bool killed)
         node_pump(&n->node);
         history_store_finish(n);
     } else {
-        n->history->gone += agent_counters(n->node.agent)->storing; /* nobody sends these again */
+        n->history->gone += agent_counters(n->node.agent)->storing; /* these are not sent again */
         history_store_kill(n, rng_chance(&n->history->rng, 0.5));
     }
     note_end(n);

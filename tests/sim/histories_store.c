@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store's thread and medium as a model: what was asked for since the last transaction is the
- * next one, which takes its time and is on the medium as a whole at its end. A kill loses it, or
- * finds it written and its outcome untold.
+ * The store's thread and medium as a model. The requests since the last transaction form the next
+ * one, which takes its time and is on the medium as a whole at its end. A kill loses it, or it is
+ * written and its outcome is not reported.
  */
 #include <stdlib.h>
 #include <string.h>

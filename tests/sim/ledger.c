@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each notice of an engine finds its block by the session's id and is compared byte by byte with
- * what was sent. What the notices of one block add up to is judged by the user, who knows which
- * engines were restarted.
+ * Each notice of an engine is matched to its block by the session's id and compared byte by byte
+ * with the sent data. The user, who knows which engines were restarted, judges the sum of the
+ * notices of one block.
  */
 #include "tests/sim/ledger.h"
 

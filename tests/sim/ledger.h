@@ -18,7 +18,7 @@ struct ledger_entry {
     uint64_t green_arrived; /* bytes */
     tick all_sent;          /* for the user; TICK_NEVER: not yet */
     bool orange;            /* likewise */
-    bool whole;             /* all of it was green, and came in one notice */
+    bool whole;             /* all of it was green, and arrived in one notice */
     bool done, cancelled;   /* what the sender's engine said; lost is cancelled */
     enum ltp_reason reason;
     bool remote;

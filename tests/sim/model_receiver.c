@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session is a buffer, what has arrived of it, the checkpoints that were answered and the reports
- * that were made; it is over when acknowledged reports claim all of it, or by a cancel. All lists
- * are short or walked: these are models, not engines.
+ * A session is a buffer, the ranges that have arrived, the checkpoints that were answered and the
+ * reports that were made. It ends when acknowledged reports claim all of it, or by a cancel. All
+ * lists are short or searched linearly: these are models, not engines.
  */
 #include "tests/sim/model_receiver.h"
 
@@ -295,7 +295,7 @@ static void answer(struct model *m, struct model_session *s, uint64_t cp_serial,
         scope.lo = make_report(m, s, cp_serial, scope, now);
 }
 
-/* A checkpoint that was answered before. False: the session is over. */
+/* A checkpoint that was answered before. False: the session has ended. */
 static bool meet_copy(struct model *m, struct model_session *s, uint64_t cp_serial, tick now)
 {
     const struct model_traits *t = &m->config.traits;
@@ -549,7 +549,7 @@ size_t model_output(struct model *m, uint8_t *out, size_t cap, tick now)
         return len;
     m->spoil = false;
     m->n.malformed++;
-    return len - 1; /* its last claim is cut off: the report comes at its next turn */
+    return len - 1; /* its last claim is cut off: the report is sent at its next turn */
 }
 
 struct buf *model_block(struct model *m, struct ltp_session_id *id)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receivers of red blocks as others make them, in virtual time: what the sender's engine meets in
- * the field. A model is driven like an engine: it is told what arrived and when, and is asked what
- * to send and when to wake it. It shares nothing with ltp/ but the reading and writing of segments.
- * It sends no data, keeps all that arrives, and believes its peer: it is for tests.
+ * Receivers of red blocks of other implementations, in virtual time: the peers of the sender's
+ * engine in the field. A model is driven like an engine: its user pushes what arrived and when, and
+ * asks what to send and when to wake it. It shares nothing with ltp/ except the reading and writing
+ * of segments. It sends no data, keeps everything that arrives, and trusts its peer: it is for
+ * tests.
  */
 #ifndef TESTS_SIM_MODEL_RECEIVER_H
 #define TESTS_SIM_MODEL_RECEIVER_H
@@ -25,7 +26,7 @@ struct model_traits {
     bool none_before_end; /* … none at all before the end of the red part has arrived */
     uint32_t repeats_max; /* times that one report is sent, by timer or for copies, beside the first
                            */
-    bool at_end;          /* a report of its own accord when the red part is whole (checkpoint 0) */
+    bool at_end;          /* an unsolicited report when the red part is complete (checkpoint 0) */
     uint32_t claims_max;  /* in one report; more go into further ones */
     tick report_delay;    /* between a checkpoint and its report, ns */
     tick rto;             /* of reports and cancels, ns */
@@ -51,7 +52,7 @@ struct model_config {
 struct model *model_new(const struct model_config *config);
 void model_free(struct model *m);
 
-/* It starts again and knows nothing; what it has sent is on its way. */
+/* It restarts without its state; its sent segments stay in transit. */
 void model_restart(struct model *m);
 
 void model_input(struct model *m, const uint8_t *data, size_t len, tick now);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sender of another make: plain RFC 5326 with a fixed timer, one block at a time. It adds up what
- * all reports of a session claim, whoever made them, and so believes a receiver that has forgotten
- * the session in between: that receiver has to save the block.
+ * A sender of another implementation: plain RFC 5326 with a fixed timer, one block at a time. It
+ * adds up the claims of all reports of a session. So it trusts a receiver that has lost the session
+ * in between: that receiver must not lose the block.
  */
 #ifndef TESTS_SIM_MODEL_SENDER_H
 #define TESTS_SIM_MODEL_SENDER_H
@@ -52,7 +52,7 @@ void model_sender_init(struct model_sender *m, const struct model_sender_config 
                        struct slice block, uint64_t number);
 void model_sender_fini(struct model_sender *m);
 
-/* The block in a new session, or the first. The earlier session is over. */
+/* Sends the block in a new session, or the first one. The earlier session has ended. */
 void model_sender_send(struct model_sender *m);
 
 extern const struct duo_ops model_sender_ops; /* self: struct model_sender */

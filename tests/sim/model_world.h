@@ -18,7 +18,7 @@ struct model_case {
     uint64_t seed;
     size_t blocks;
     uint64_t block;       /* bytes of each */
-    tick time_max;        /* given up then */
+    tick time_max;        /* it fails then */
     uint64_t cancels_max; /* … or after so many cancelled sessions */
 };
 

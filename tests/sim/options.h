@@ -8,7 +8,7 @@
 struct option_key {
     const char *name; /* NULL ends a table */
     enum { TIME, RATE, SIZE, COUNT, COUNT32, FLAG, SHARE } kind;
-    size_t at; /* where the value goes */
+    size_t at; /* where the value is written */
 };
 
 extern const struct option_key options_engine[]; /* of struct ltp_config */

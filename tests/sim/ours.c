@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine tells is taken before it is asked for the next segment. A restart loses the
+ * The engine's notices are taken before it is asked for the next segment. A restart loses the
  * engine and what waits to be stored, not what is stored.
  */
 #include "tests/sim/ours.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file's numbers are in this machine's order, which its first word tells; those of the packets
- * are in network order. UDP's checksum is 0, "none" (RFC 768). A failed write is found at the end.
+ * The file's numbers are in this machine's byte order, which its first word shows; those of the
+ * packets are in network order. UDP's checksum is 0, "none" (RFC 768). A failed write is detected
+ * at the end.
  */
 #include "tests/sim/pcap.h"
 

@@ -90,13 +90,13 @@ struct planned {
     uint64_t frames, stray, steps, refused, late;
     size_t dark[2]; /* nothing gets through between these nodes' numbers, unknown to all; 0: none */
     bool mixed;     /* links are LTP's and TCPCL's */
-    uint64_t ended[END_COUNT]; /* bundles, of lives that are over */
+    uint64_t ended[END_COUNT]; /* bundles, of finished runs */
     bool loose; /* contacts are cut or nodes killed: frames may be outside, windows be missed */
     const char *wrong;
 };
 
 void planned_complain(struct planned *p, const char *what);
-/* A contact both ways and its light time, before planned_begin. */
+/* A contact in both directions and its light time, before planned_begin. */
 void planned_contact(struct planned *p, uint64_t a, uint64_t b, tick start, tick end, uint64_t rate,
                      tick owlt);
 void planned_init(struct planned *p, uint64_t seed, size_t nodes);

@@ -208,9 +208,9 @@ void planned_node_send(struct planned_node *n, size_t index)
     node_wake(&n->node);
 }
 
-/* ---- life ---- */
+/* ---- runs of a node ---- */
 
-/* What a node's counters say goes with it. */
+/* A node's counters are lost with it. */
 static void note_ends(struct planned_node *n)
 {
     const struct agent_counters *c = agent_counters(n->node.agent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our sender toward receivers as others make them, over channels and block lengths: every block
- * arrives (the user sends again what was cancelled), and with what the link learns by itself the
- * receiver cancels no more sessions than plain recovery makes it cancel over the same seeds.
+ * Our sender and receivers of other implementations, over channels and block lengths. Every block
+ * arrives (the user sends cancelled ones again). With what the link learns by itself, the receiver
+ * cancels no more sessions than with plain recovery over the same seeds.
  *
  * usage: sim_receivers [--all] [--seeds A..B] [--only TEXT] [--json] | --price
  */
@@ -255,7 +255,7 @@ static bool check_price(const char *name, const struct model_case *of, tick dela
     trace_fini(&t);
     uint64_t blocks = c.measure_from == 0 ? r.done : r.done_later;
     uint64_t reports = c.measure_from == 0 ? r.reports : r.reports_later;
-    /* what was under way at the beginning is reported on in the measured time, or before */
+    /* blocks in transit at the beginning are reported on in the measured time, or before */
     uint64_t open = learns ? 2 * c.span.export_sessions : 0;
     bool good = r.done == c.blocks && blocks > 0 && reports <= 3 * (blocks + open);
     printf("| %s | %s | %s | %.3f | %llu | %llu | %.2f | %s |\n", name,

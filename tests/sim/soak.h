@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The soak: a case is drawn from a seed (two engines, an evil channel, blocks both ways, outages,
- * restarts, cancellations), run in virtual time, and judged by what must hold for every case.
+ * The soak: a case is drawn from a seed (two engines, a bad channel, blocks in both directions,
+ * outages, restarts, cancellations), run in virtual time, and judged by what must hold for every
+ * case.
  */
 #ifndef TESTS_SIM_SOAK_H
 #define TESTS_SIM_SOAK_H
@@ -29,7 +30,7 @@ enum soak_what {
     SOAK_CANCEL,  /* of a session chosen by `pick`, at the node */
     SOAK_ACCEPT,  /* of all blocks held back (confirm_import) at the node */
     SOAK_SPAN,    /* the node's span becomes another, drawn from `pick`, whatever is open */
-    SOAK_FLOOD    /* somebody opens sessions in the name of the node's peer, drawn from `pick` */
+    SOAK_FLOOD    /* an attacker opens sessions in the name of the node's peer, drawn from `pick` */
 };
 
 struct soak_action {
@@ -46,7 +47,7 @@ struct soak_case {
     struct chan_config line[2]; /* from node i */
     struct trace trace;         /* of both lines, if any run was added */
     bool fcs;
-    bool safety_only; /* flipped bits reach the engines: sessions may end anyhow */
+    bool safety_only; /* flipped bits reach the engines: sessions may fail */
     bool gentle;      /* nothing that would excuse a block that is not delivered */
     bool restarts;
     bool flooded;
@@ -69,7 +70,7 @@ void soak_fini(struct soak_case *c);
  */
 struct ltp_span soak_span(const struct soak_case *c, const struct soak_action *a);
 
-/* One line that tells what was drawn. */
+/* One line that shows what was drawn. */
 void soak_describe(const struct soak_case *c, char *out, size_t cap);
 
 struct soak_totals {
