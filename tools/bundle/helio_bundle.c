@@ -132,31 +132,23 @@ json_t *findings_json(const struct bundle_findings *f)
     return list;
 }
 
-error_t bundle_files_parse(int key, char *arg, struct argp_state *state)
+void bundle_files_take(struct argp_state *state, char *arg, void *base)
 {
-    struct bundle_files *o = state->input;
+    struct bundle_files *o = base;
     (void)arg;
-    if (key == 'j') {
-        o->json = true;
-    } else if (key == 'x') {
-        o->hex = true;
-    } else if (key == 's') {
-        o->strict = true;
-    } else if (key == ARGP_KEY_ARGS) {
-        o->files = state->argv + state->next;
-        o->count = state->argc - state->next;
-    } else if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "FILE is missing; \"-\" is standard input");
-    } else {
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    o->files = state->argv + state->next - 1;
+    o->count = state->argc - state->next + 1;
+    state->next = state->argc;
 }
 
-static const struct argp_option lint_option_list[] = {
-    {"json", 'j', NULL, 0, "Print one JSON object per file", 0},
-    {"hex", 'x', NULL, 0, "The files are hexadecimal text", 0},
-    {0}};
+void bundle_files_check(struct argp_state *state, void *base)
+{
+    const struct bundle_files *o = base;
+    if (o->count == 0)
+        argp_error(state, "FILE is missing; \"-\" is standard input");
+}
+
+static const struct argument lint_options[] = {BUNDLE_FILES_OPTIONS, {0}};
 
 static int worst(int a, int b)
 {
@@ -166,16 +158,17 @@ static int worst(int a, int b)
 int command_lint(int argc, char **argv)
 {
     struct bundle_files o = {.json = false};
-    const struct argp argp = {
-        .options = lint_option_list,
-        .parser = bundle_files_parse,
+    const struct argument_table table = {
+        .options = lint_options,
+        .word = bundle_files_take,
+        .end = bundle_files_check,
         .args_doc = "FILE...",
         .doc = "Names every rule of RFC 9171 and its companions that a bundle breaks, with its "
                "section and byte offset.\vexamples:\n"
                "  helio-bundle lint bundle.cbor\n"
                "  helio-bundle lint --json --hex capture.txt\n"
                "\nexit codes: 0 nothing found, 1 findings, 2 usage, or a file is not there"};
-    argument_parse(&argp, argc, argv, 0, &o);
+    argument_table_parse(&table, argc, argv, &o);
     int code = EXIT_DONE;
     for (int i = 0; i < o.count; i++) {
         struct bundle_findings f;

@@ -3,11 +3,11 @@
 #ifndef TOOLS_HELIO_BUNDLE_H
 #define TOOLS_HELIO_BUNDLE_H
 
-#include <argp.h>
 #include <jansson.h>
 #include <stdio.h>
 
 #include "bp/codec/bundle.h"
+#include "conf/conf_arguments.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -15,13 +15,22 @@ int command_lint(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_make(int argc, char **argv);
 
-/* Options of a command that reads bundles from files: -j, -x, -s; its table has some of them. */
+/* Options of a command that reads bundles from files. */
 struct bundle_files {
     bool json, hex, strict;
     char **files;
     int count;
 };
-error_t bundle_files_parse(int key, char *arg, struct argp_state *state); /* input: that struct */
+#define BUNDLE_FILES_OPTIONS                                                                       \
+    {"json", 'j', .help = "Print one JSON object per file", .type = ARGUMENT_SET,                  \
+     ARGUMENT_FIELD(struct bundle_files, json)},                                                   \
+    {                                                                                              \
+        "hex", 'x', .help = "The files are hexadecimal text", .type = ARGUMENT_SET,                \
+                    ARGUMENT_FIELD(struct bundle_files, hex)                                       \
+    }
+/* The files; for `word` and `end` of a command's table. */
+void bundle_files_take(struct argp_state *state, char *arg, void *base);
+void bundle_files_check(struct argp_state *state, void *base);
 
 /* The whole file ("-": standard input), hexadecimal text turned into bytes when hex is set. NULL:
  * a message was printed. */

@@ -14,73 +14,49 @@
 #include "tools/bundle/helio_bundle.h"
 #include "tools/bundle/helio_bundle_secure.h"
 
-enum { KEY_STRIP = 256, KEY_HEX };
-
-static error_t parse_accept(int key, char *arg, struct argp_state *state)
+static void check_accept(struct argp_state *state, void *base)
 {
-    struct secure_options *o = state->input;
-    switch (key) {
-    case 'k':
-        secure_add_key(state, o, arg);
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case KEY_STRIP:
-        o->strip = true;
-        return 0;
-    case KEY_HEX:
-        o->hex = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "\"%s\": one FILE is expected", arg);
-        o->input = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->input == NULL)
-            argp_error(state, "FILE is missing; \"-\" is standard input");
-        else if (o->keys_len == 0 && !o->keyless)
-            argp_error(state, "--key FILE is missing");
-        else if (o->strip && (o->output == NULL || strcmp(o->output, "-") == 0))
-            argp_error(state, "--strip needs -o FILE, where the bundle goes");
-        else if (!o->strip && o->output != NULL && o->only_stripped)
-            argp_error(state, "-o is for --strip");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const struct secure_options *o = base;
+    if (o->input == NULL)
+        argp_error(state, "FILE is missing; \"-\" is standard input");
+    else if (o->keys_len == 0 && !o->keyless)
+        argp_error(state, "--key FILE is missing");
+    else if (o->strip && (o->output == NULL || strcmp(o->output, "-") == 0))
+        argp_error(state, "--strip needs -o FILE, where the bundle goes");
+    else if (!o->strip && o->output != NULL && o->only_stripped)
+        argp_error(state, "-o is for --strip");
 }
 
 #define KEY_OPTION                                                                                 \
     {                                                                                              \
-        "key", 'k', "FILE", 0,                                                                     \
-            "File with a key: one line of hexadecimal digits; may be repeated, then each is "      \
-            "tried",                                                                               \
-            0                                                                                      \
+        "key", 'k', "FILE",                                                                        \
+            .help = "File with a key: one line of hexadecimal digits; may be repeated, then each " \
+                    "is tried",                                                                    \
+            SECURE_OWN(secure_add_key)                                                             \
+    }
+#define JSON_OPTION                                                                                \
+    {                                                                                              \
+        "json", 'j', .help = "Print one JSON object", .type = ARGUMENT_SET, SECURE_FIELD(json)     \
     }
 #define HEX_OPTION                                                                                 \
     {                                                                                              \
-        "hex", KEY_HEX, NULL, 0, "FILE is hexadecimal text", 0                                     \
+        "hex", 0, .help = "FILE is hexadecimal text", .type = ARGUMENT_SET, SECURE_FIELD(hex)      \
     }
 
-static const struct argp_option verify_options[] = {
+static const struct argument verify_options[] = {
     KEY_OPTION,
-    {"json", 'j', NULL, 0, "Print one JSON object", 0},
-    {"strip", KEY_STRIP, NULL, 0, "Remove what was verified, and write the bundle to -o", 0},
-    {"output", 'o', "FILE", 0, "With --strip: where the bundle goes", 0},
+    JSON_OPTION,
+    {"strip", 0, .help = "Remove what was verified, and write the bundle to -o",
+     .type = ARGUMENT_SET, SECURE_FIELD(strip)},
+    {"output", 'o', "FILE", .help = "With --strip: where the bundle goes", SECURE_FIELD(output)},
     HEX_OPTION,
     {0}};
-static const struct argp_option decrypt_options[] = {
+static const struct argument decrypt_options[] = {
     KEY_OPTION,
-    {"output", 'o', "FILE", 0, "Where the bundle goes; standard output", 0},
+    {"output", 'o', "FILE", .help = "Where the bundle goes; standard output", SECURE_FIELD(output)},
     HEX_OPTION,
     {0}};
-static const struct argp_option explain_options[] = {
-    {"json", 'j', NULL, 0, "Print one JSON object", 0}, HEX_OPTION, {0}};
+static const struct argument explain_options[] = {JSON_OPTION, HEX_OPTION, {0}};
 
 /* JSON has no number beyond 2^63 - 1 for all readers: those are a text of their digits. */
 static json_t *number_json(uint64_t n)
@@ -368,41 +344,45 @@ static int explain_bundle(const struct secure_options *o, struct security_bundle
 int command_verify(int argc, char **argv)
 {
     struct secure_options o = {.command = "helio-bundle verify", .only_stripped = true};
-    const struct argp argp = {
+    const struct argument_table table = {
         .options = verify_options,
-        .parser = parse_accept,
+        .word = secure_take_file,
+        .end = check_accept,
         .args_doc = "FILE",
         .doc = "Verifies the integrity blocks of a bundle (RFC 9172).\vexamples:\n"
                "  helio-bundle verify -k mac.key signed.cbor\n"
                "  helio-bundle verify -k mac.key --strip -o plain.cbor signed.cbor\n"
                "\nexit codes: 0 all are correct, 1 one is not or there is none, 2 usage or a key "
                "file"};
-    return secure_run(&o, &argp, argc, argv, verify_bundle);
+    return secure_run(&o, &table, argc, argv, verify_bundle);
 }
 
 int command_decrypt(int argc, char **argv)
 {
     struct secure_options o = {.command = "helio-bundle decrypt"};
-    const struct argp argp = {
+    const struct argument_table table = {
         .options = decrypt_options,
-        .parser = parse_accept,
+        .word = secure_take_file,
+        .end = check_accept,
         .args_doc = "FILE",
         .doc = "Decrypts all encrypted blocks of a bundle (RFC 9172).\vexamples:\n"
                "  helio-bundle decrypt -k aes.key secret.cbor -o plain.cbor\n"
                "\nexit codes: 0 done, 1 a key does not fit, bytes were altered, or nothing is "
                "encrypted; 2 usage or a key file"};
-    return secure_run(&o, &argp, argc, argv, decrypt_bundle);
+    return secure_run(&o, &table, argc, argv, decrypt_bundle);
 }
 
 int command_explain(int argc, char **argv)
 {
     struct secure_options o = {.command = "helio-bundle explain", .keyless = true};
-    const struct argp argp = {.options = explain_options,
-                              .parser = parse_accept,
-                              .args_doc = "FILE",
-                              .doc = "Prints the security blocks of a bundle. No key is needed."
-                                     "\vexamples:\n"
-                                     "  helio-bundle explain signed.cbor\n"
-                                     "\nexit codes: 0 done, 1 no bundle, 2 usage"};
-    return secure_run(&o, &argp, argc, argv, explain_bundle);
+    const struct argument_table table = {
+        .options = explain_options,
+        .word = secure_take_file,
+        .end = check_accept,
+        .args_doc = "FILE",
+        .doc = "Prints the security blocks of a bundle. No key is needed."
+               "\vexamples:\n"
+               "  helio-bundle explain signed.cbor\n"
+               "\nexit codes: 0 done, 1 no bundle, 2 usage"};
+    return secure_run(&o, &table, argc, argv, explain_bundle);
 }

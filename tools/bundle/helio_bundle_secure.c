@@ -18,8 +18,6 @@
 #include "os/secret_file.h"
 #include "tools/bundle/helio_bundle.h"
 
-enum { KEY_HASH = 256, KEY_SCOPE, KEY_WRAP, KEY_HEX };
-
 static int digit_of(char c)
 {
     const char *digits = "0123456789abcdef";
@@ -42,18 +40,19 @@ static bool key_of(const char *text, struct secure_key *k)
     return true;
 }
 
-void secure_add_key(struct argp_state *state, struct secure_options *o, const char *path)
+void secure_add_key(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct secure_options *o = argument_field(row, base);
     char line[2 * SECURITY_KEY_MAX + 2], why[512];
     if (o->keys_len == SECURE_KEYS_MAX)
         argp_error(state, "--key: at most %d keys", SECURE_KEYS_MAX);
-    else if (secret_file_line(path, line, sizeof line, why, sizeof why) < 0)
+    else if (secret_file_line(arg, line, sizeof line, why, sizeof why) < 0)
         argp_failure(state, EXIT_USAGE, 0, "--key: %s", why);
     else if (!key_of(line, &o->keys[o->keys_len]))
         argp_failure(state, EXIT_USAGE, 0,
                      "--key: %s: expected one line of 2 to %d hexadecimal digits, two for each "
                      "byte, as `openssl rand -hex 32` prints it",
-                     path, 2 * SECURITY_KEY_MAX);
+                     arg, 2 * SECURITY_KEY_MAX);
     else
         o->keys_len++;
     secret_wipe(line, sizeof line);
@@ -100,19 +99,28 @@ const char *secure_target_text(uint64_t number, char out[32])
     return out;
 }
 
-static void add_target(struct argp_state *state, struct secure_options *o, const char *arg)
+void secure_take_file(struct argp_state *state, char *arg, void *base)
 {
+    struct secure_options *o = base;
+    if (o->input != NULL)
+        argp_error(state, "\"%s\": one FILE is expected", arg);
+    o->input = arg;
+}
+
+static void add_target(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct secure_options *o = argument_field(row, base);
     const uint64_t number = strcmp(arg, "primary") == 0 ? 0
                             : strcmp(arg, "payload") == 0
                                 ? 1
-                                : argument_count(state, "target", arg, 0, UINT64_MAX);
+                                : argument_count(state, row->name, arg, 0, UINT64_MAX);
     if (o->targets_len == SECURITY_TARGETS_MAX)
         argp_error(state, "--target: at most %d targets", SECURITY_TARGETS_MAX);
     else
         o->targets[o->targets_len++] = number;
 }
 
-static uint64_t scope_of(struct argp_state *state, const char *arg)
+static void set_scope(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     static const struct flag_name names[] = {{SECURITY_SCOPE_PRIMARY, "primary"},
                                              {SECURITY_SCOPE_TARGET, "target"},
@@ -120,19 +128,18 @@ static uint64_t scope_of(struct argp_state *state, const char *arg)
                                              {SECURITY_SCOPE_ALL, "all"},
                                              {0, NULL}};
     uint64_t scope = 0;
-    if (strcmp(arg, "none") == 0)
-        return 0;
-    for (const char *p = arg; *p != '\0';) {
+    const char *p = strcmp(arg, "none") == 0 ? "" : arg;
+    while (*p != '\0') {
         const size_t n = strcspn(p, ",");
         const struct flag_name *f = names;
         while (f->name != NULL && (strlen(f->name) != n || strncmp(f->name, p, n) != 0))
             f++;
         if (f->name == NULL)
-            argument_want(state, "scope", arg, "all, none, or a list of primary,target,security");
+            argument_want(state, o->name, arg, "all, none, or a list of primary,target,security");
         scope |= f->bit;
         p += n + (p[n] == ',');
     }
-    return scope;
+    *(uint64_t *)argument_field(o, base) = scope;
 }
 
 static enum security_variant variant_of(struct argp_state *state, bool cipher, const char *arg)
@@ -169,97 +176,69 @@ static void check_key(struct argp_state *state, const struct secure_options *o)
                      8 * want, want);
 }
 
-static error_t parse_source(int key, char *arg, struct argp_state *state)
+static void set_variant(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    struct secure_options *o = state->input;
-    switch (key) {
-    case 'k':
-        secure_add_key(state, o, arg);
-        return 0;
-    case 't':
-        add_target(state, o, arg);
-        return 0;
-    case 's':
-        if (eid_parse(arg, &o->source) != 0)
-            argument_want(state, "source", arg, "an endpoint id, ipn:1.0 or dtn://node/");
-        o->has_source = true;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case KEY_HASH:
-        o->variant = variant_of(
-            state, o->variant == SECURITY_AES_128 || o->variant == SECURITY_AES_256, arg);
-        return 0;
-    case KEY_SCOPE:
-        o->scope = scope_of(state, arg);
-        return 0;
-    case KEY_WRAP:
-        o->wrap = true;
-        return 0;
-    case KEY_HEX:
-        o->hex = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "\"%s\": one FILE is expected", arg);
-        o->input = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->input == NULL)
-            argp_error(state, "FILE is missing; \"-\" is standard input");
-        else if (o->keys_len != 1)
-            argp_error(state, "--key FILE is expected once");
-        else
-            check_key(state, o);
-        if (o->targets_len == 0)
-            o->targets[o->targets_len++] = 1;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    enum security_variant *v = argument_field(o, base);
+    *v = variant_of(state, *v == SECURITY_AES_128 || *v == SECURITY_AES_256, arg);
 }
 
-#define COMMON_OPTIONS                                                                             \
-    {"key",                                                                                        \
-     'k',                                                                                          \
-     "FILE",                                                                                       \
-     0,                                                                                            \
-     "File with the key: one line of hexadecimal digits, for its owner and group only",            \
-     0},                                                                                           \
-        {"target",                                                                                 \
-         't',                                                                                      \
-         "BLOCK",                                                                                  \
-         0,                                                                                        \
-         "payload (default), primary, or a block number; may be repeated",                         \
-         0},                                                                                       \
-        {"source", 's', "EID", 0, "Security source; the bundle's source", 0},                      \
-        {"output", 'o', "FILE", 0, "Where the bundle goes; standard output", 0},                   \
-        {"scope",                                                                                  \
-         KEY_SCOPE,                                                                                \
-         "LIST",                                                                                   \
-         0,                                                                                        \
-         "What is authenticated beside the target: all (default), none, or a list of "             \
-         "primary,target,security",                                                                \
-         0},                                                                                       \
-        {"wrap",                                                                                   \
-         KEY_WRAP,                                                                                 \
-         NULL,                                                                                     \
-         0,                                                                                        \
-         "Make a new key for this bundle, and send it encrypted by --key (16, 24 or 32 bytes)",    \
-         0},                                                                                       \
+static void set_source(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct secure_options *o = argument_field(row, base);
+    if (eid_parse(arg, &o->source) != 0)
+        argument_want(state, row->name, arg, "an endpoint id, ipn:1.0 or dtn://node/");
+    o->has_source = true;
+}
+
+static void check_options(struct argp_state *state, void *base)
+{
+    struct secure_options *o = base;
+    if (o->input == NULL)
+        argp_error(state, "FILE is missing; \"-\" is standard input");
+    else if (o->keys_len != 1)
+        argp_error(state, "--key FILE is expected once");
+    else
+        check_key(state, o);
+    if (o->targets_len == 0)
+        o->targets[o->targets_len++] = 1;
+}
+
+#define BITS_OPTION(text)                                                                          \
     {                                                                                              \
-        "hex", KEY_HEX, NULL, 0, "FILE is hexadecimal text", 0                                     \
+        "bits", 0, "N", .help = text, .type = ARGUMENT_OWN, .own = set_variant,                    \
+                        SECURE_FIELD(variant)                                                      \
+    }
+#define COMMON_OPTIONS                                                                             \
+    {"key", 'k', "FILE",                                                                           \
+     .help = "File with the key: one line of hexadecimal digits, for its owner and group only",    \
+     SECURE_OWN(secure_add_key)},                                                                  \
+        {"target", 't', "BLOCK",                                                                   \
+         .help = "payload (default), primary, or a block number; may be repeated",                 \
+         SECURE_OWN(add_target)},                                                                  \
+        {"source", 's', "EID", .help = "Security source; the bundle's source",                     \
+         SECURE_OWN(set_source)},                                                                  \
+        {"output", 'o', "FILE", .help = "Where the bundle goes; standard output",                  \
+         SECURE_FIELD(output)},                                                                    \
+        {"scope",                                                                                  \
+         0,                                                                                        \
+         "LIST",                                                                                   \
+         .help = "What is authenticated beside the target: all (default), none, or a list of "     \
+                 "primary,target,security",                                                        \
+         .type = ARGUMENT_OWN,                                                                     \
+         .own = set_scope,                                                                         \
+         SECURE_FIELD(scope)},                                                                     \
+        {"wrap", 0,                                                                                \
+         .help = "Make a new key for this bundle, and send it encrypted by --key (16, 24 or 32 "   \
+                 "bytes)",                                                                         \
+         .type = ARGUMENT_SET, SECURE_FIELD(wrap)},                                                \
+    {                                                                                              \
+        "hex", 0, .help = "FILE is hexadecimal text", .type = ARGUMENT_SET, SECURE_FIELD(hex)      \
     }
 
-static const struct argp_option sign_options[] = {
-    {"bits", KEY_HASH, "N", 0, "HMAC-SHA2 of 256, 384 (default) or 512 bits", 0},
-    COMMON_OPTIONS,
-    {0}};
-static const struct argp_option encrypt_options[] = {
-    {"bits", KEY_HASH, "N", 0, "AES-GCM with a key of 128 or 256 (default) bits", 0},
-    COMMON_OPTIONS,
-    {0}};
+static const struct argument sign_options[] = {
+    BITS_OPTION("HMAC-SHA2 of 256, 384 (default) or 512 bits"), COMMON_OPTIONS, {0}};
+static const struct argument encrypt_options[] = {
+    BITS_OPTION("AES-GCM with a key of 128 or 256 (default) bits"), COMMON_OPTIONS, {0}};
 
 static struct security_request request_of(const struct secure_options *o,
                                           const struct security_bundle *b)
@@ -348,12 +327,12 @@ static int write_encrypted(const struct secure_options *o, struct security_bundl
     return write_secured(o, b, crypto, encrypt_bundle);
 }
 
-int secure_run(struct secure_options *o, const struct argp *argp, int argc, char **argv,
+int secure_run(struct secure_options *o, const struct argument_table *table, int argc, char **argv,
                secure_action *act)
 {
     struct security_bundle b;
     struct crypto crypto;
-    argument_parse(argp, argc, argv, 0, o);
+    argument_table_parse(table, argc, argv, o);
     if (!crypto_open(&crypto)) {
         fprintf(stderr, "%s: OpenSSL lacks HMAC, AES-GCM or AES key wrap\n", o->command);
         return EXIT_FAILED;
@@ -372,16 +351,17 @@ int command_sign(int argc, char **argv)
 {
     struct secure_options o = {
         .command = "helio-bundle sign", .variant = SECURITY_HMAC_384, .scope = SECURITY_SCOPE_ALL};
-    const struct argp argp = {
+    const struct argument_table table = {
         .options = sign_options,
-        .parser = parse_source,
+        .word = secure_take_file,
+        .end = check_options,
         .args_doc = "FILE",
         .doc = "Adds a block integrity block (RFC 9172, BIB-HMAC-SHA2 of RFC 9173).\v"
                "A key: `umask 077; openssl rand -hex 48 >mac.key`\n\nexamples:\n"
                "  helio-bundle sign -k mac.key b.cbor -o signed.cbor\n"
                "  helio-bundle sign -k mac.key -t primary -t payload b.cbor -o signed.cbor\n"
                "\nexit codes: 0 done, 1 the bundle does not allow it, 2 usage or a key file"};
-    return secure_run(&o, &argp, argc, argv, write_signed);
+    return secure_run(&o, &table, argc, argv, write_signed);
 }
 
 int command_encrypt(int argc, char **argv)
@@ -389,14 +369,15 @@ int command_encrypt(int argc, char **argv)
     struct secure_options o = {.command = "helio-bundle encrypt",
                                .variant = SECURITY_AES_256,
                                .scope = SECURITY_SCOPE_ALL};
-    const struct argp argp = {
+    const struct argument_table table = {
         .options = encrypt_options,
-        .parser = parse_source,
+        .word = secure_take_file,
+        .end = check_options,
         .args_doc = "FILE",
         .doc = "Encrypts blocks and adds a block confidentiality block for each (RFC 9172, "
                "BCB-AES-GCM of RFC 9173). The integrity block of an encrypted block is encrypted, "
                "too.\vA key: `umask 077; openssl rand -hex 32 >aes.key`\n\nexamples:\n"
                "  helio-bundle encrypt -k aes.key b.cbor -o secret.cbor\n"
                "\nexit codes: 0 done, 1 the bundle does not allow it, 2 usage or a key file"};
-    return secure_run(&o, &argp, argc, argv, write_encrypted);
+    return secure_run(&o, &table, argc, argv, write_encrypted);
 }

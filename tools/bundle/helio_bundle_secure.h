@@ -3,9 +3,8 @@
 #ifndef TOOLS_HELIO_BUNDLE_SECURE_H
 #define TOOLS_HELIO_BUNDLE_SECURE_H
 
-#include <argp.h>
-
 #include "bp/codec/security.h"
+#include "conf/conf_arguments.h"
 
 enum { SECURE_KEYS_MAX = 8 };
 
@@ -30,19 +29,26 @@ struct secure_options {
     bool has_source;
 };
 
-/* Reads a key file: one line of hexadecimal digits. A wrong one ends the program. */
-void secure_add_key(struct argp_state *state, struct secure_options *o, const char *path);
+/* [struct secure_options] Reads a key file: one line of hexadecimal digits. A wrong one ends the
+ * program. */
+argument_setter secure_add_key;
+/* The one FILE of a command; for `word` of its table. */
+void secure_take_file(struct argp_state *state, char *arg, void *base);
 /* What a command does with the bundle; returns the exit code. */
 typedef int secure_action(const struct secure_options *o, struct security_bundle *b,
                           const struct crypto *crypto);
 /* Parses the command line, reads the bundle of o->input, calls `act`, and wipes the keys. Returns
  * the exit code. */
-int secure_run(struct secure_options *o, const struct argp *argp, int argc, char **argv,
+int secure_run(struct secure_options *o, const struct argument_table *table, int argc, char **argv,
                secure_action *act);
 /* Writes it to o->output. Returns the exit code. */
 int secure_write(const struct secure_options *o, const struct security_bundle *b);
 /* "payload", "primary block", "block 3" */
 const char *secure_target_text(uint64_t number, char out[32]);
+
+#define SECURE_FIELD(member) ARGUMENT_FIELD(struct secure_options, member)
+#define SECURE_OWN(setter)                                                                         \
+    .type = ARGUMENT_OWN, .own = (setter), .offset = 0, .size = sizeof(struct secure_options)
 
 int command_sign(int argc, char **argv);
 int command_encrypt(int argc, char **argv);

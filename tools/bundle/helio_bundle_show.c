@@ -215,24 +215,25 @@ static int show_file(const char *path, const struct bundle_files *o)
     return rc == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
-static const struct argp_option options[] = {
-    {"json", 'j', NULL, 0, "Print one JSON object per file", 0},
-    {"hex", 'x', NULL, 0, "The files are hexadecimal text", 0},
-    {"strict", 's', NULL, 0, "Read in strict mode; the default is lenient", 0},
+static const struct argument options[] = {
+    BUNDLE_FILES_OPTIONS,
+    {"strict", 's', .help = "Read in strict mode; the default is lenient", .type = ARGUMENT_SET,
+     ARGUMENT_FIELD(struct bundle_files, strict)},
     {0}};
 
 int command_show(int argc, char **argv)
 {
     struct bundle_files o = {.json = false};
-    const struct argp argp = {
+    const struct argument_table table = {
         .options = options,
-        .parser = bundle_files_parse,
+        .word = bundle_files_take,
+        .end = bundle_files_check,
         .args_doc = "FILE...",
         .doc = "Prints the fields of bundles.\vexamples:\n"
                "  helio-bundle show bundle.cbor\n"
                "  helio-bundle show --json bundle.cbor\n\n"
                "Exit code: 0 done, 1 unreadable, 2 usage, or a file is not there."};
-    argument_parse(&argp, argc, argv, 0, &o);
+    argument_table_parse(&table, argc, argv, &o);
     int code = EXIT_DONE;
     for (int i = 0; i < o.count; i++) {
         int shown = show_file(o.files[i], &o);
