@@ -14,7 +14,7 @@
 
 #include "base/tick.h"
 
-#define TURN_TIME (500 * TICK_US)
+#define TURN_TIME (250 * TICK_US)
 
 struct turn_size {
     uint32_t least, most; /* 1 <= least <= most */

@@ -25,7 +25,7 @@ struct json_t;
 /* Time of the loop (tcpcl_time.c): of a session's turn while no other one has messages left; fair
  * for a message, and again for the bundle that it ends, and for each of its bytes; number of
  * addresses whose rest (base/rest.h) is remembered. */
-#define TCPCL_TURN_ALONE (4 * TURN_TIME)
+#define TCPCL_TURN_ALONE (8 * TURN_TIME)
 #define TCPCL_MESSAGE_TIME (25 * TICK_US)
 #define TCPCL_BYTE_TIME 1
 #define TCPCL_RESTS 64
