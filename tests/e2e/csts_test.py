@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+from xml.etree import ElementTree
 
 import _paths  # noqa: F401
 from heliograph.processes import Lab  # noqa: E402
@@ -138,6 +139,40 @@ class CstsTest(unittest.TestCase):
             m.send_signal(signal.SIGINT)
             self.assertEqual(m.stdout.read(), "")
             self.assertEqual(m.wait(300), 0, self.said())
+
+    def test_plot(self):
+        """A panel for each parameter that is a number; its line has a point for each report, and a gap where there is no value."""
+        self.table()
+        self.provider()
+        with subprocess.Popen(self.command("--cycle", "200ms", "--plot", self.path("plot.svg")), stdout=subprocess.PIPE, text=True) as m:
+            self.running.append(m)
+            seen = []
+            for text in ("integer,5", "integer,9", "integer,", "integer,1"):
+                self.table(TABLE.replace("integer,5", text))
+                wanted = {"integer,5": 5, "integer,9": 9, "integer,": "unavailable", "integer,1": 1}[text]
+                while not seen or seen[-1] != wanted:
+                    seen.append(self.values(json.loads(m.stdout.readline()))[1, ".1.1"])
+            m.send_signal(signal.SIGINT)
+            rest = [json.loads(line) for line in m.stdout.read().splitlines()]
+            seen += [self.values(r)[1, ".1.1"] for r in rest]
+            self.assertEqual(m.wait(300), 0)
+        svg = "{http://www.w3.org/2000/svg}"
+        image = ElementTree.parse(self.path("plot.svg")).getroot()
+        labels = [t.text for t in image.iter(svg + "text")]
+        first = f"{ANTENNA} #1 {ANTENNA}.1.1"
+        self.assertEqual([t for t in labels if t.startswith(ANTENNA)],
+                         [first, f"{ANTENNA} #2 {ANTENNA}.1.1", f"{ANTENNA} #1 {ANTENNA}.1.2", f"{ANTENNA} #2 {ANTENNA}.1.4"])
+        self.assertEqual(labels[labels.index(first) + 1:labels.index(first) + 3], ["9", "1"])
+        lines = [[tuple(map(float, p.split(","))) for p in line.get("points").split()] for line in image.iter(svg + "polyline")]
+        drawn = [y for line in lines[:2] for _, y in line]  # two stretches
+        numbers = [v for v in seen if v != "unavailable"]
+        self.assertEqual(len(drawn), len(numbers))
+        low, high = min(drawn), max(drawn)  # 9 is above
+        self.assertEqual([round(9 - 8 * (y - low) / (high - low)) for y in drawn], numbers)
+        self.assertEqual(sorted(x for x, _ in lines[2]), [x for x, _ in lines[2]])
+        self.assertEqual(len(lines[2]), len(seen))
+        self.assertIn("No such file", self.monitor("--cycle", "100ms", "-n", "1", "--plot", "/nowhere/plot.svg", code=1))
+        self.assertIn("--plot is of reports", self.monitor("--get", "--plot", "x.svg", code=2))
 
     def test_table_that_is_wrong_later(self):
         """The values stay; when it is right again they go on."""

@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/csts/csts_conn.h"
+#include "tools/csts/csts_plot.h"
 #include "tools/csts/csts_value.h"
 #include "tools/csts/helio_csts.h"
 
@@ -38,6 +40,8 @@ struct monitor {
     int report_id; /* invoke id of START of the reports */
     enum sle_end over;
     uint64_t reports;
+    struct csts_plot *plot; /* NULL: none */
+    uint64_t not_plotted;   /* values */
     bool failed;
 };
 
@@ -172,12 +176,52 @@ static json_t *new_output(const char *kind, const struct sle_time *at)
     return j;
 }
 
-static void print_report(const struct monitor *m, const struct csts_notice *n)
+/* NAN: it has no number now. False: its type is none of numbers. */
+static bool number_of(const json_t *values, double *out)
+{
+    const json_t *first = json_array_get(values, 0), *v = json_object_get(first, "value");
+    *out = json_is_boolean(v) ? json_is_true(v) : v == NULL ? NAN : json_number_value(v);
+    return v == NULL || json_is_boolean(v) || json_is_number(v);
+}
+
+static void plot_report(struct monitor *m, const json_t *parameters, struct sle_time at)
+{
+    char name[PLOT_NAME_MAX];
+    const double time = (double)sle_time_unix(at) / 1e9;
+    size_t i;
+    const json_t *one;
+    json_array_foreach(parameters, i, one)
+    {
+        double value;
+        const char *resource = json_string_value(json_object_get(one, "resource"));
+        if (resource == NULL || !number_of(json_object_get(one, "values"), &value))
+            continue;
+        snprintf(name, sizeof name, "%s #%" JSON_INTEGER_FORMAT " %s", resource,
+                 json_integer_value(json_object_get(one, "instance")),
+                 json_string_value(json_object_get(one, "parameter")));
+        m->not_plotted += plot_add(m->plot, name, time, value) ? 0 : 1;
+    }
+}
+
+static void write_plot(struct monitor *m)
+{
+    const int e = plot_write(m->plot, m->options->plot);
+    if (e < 0)
+        say_failure(m, m->options->plot, helio_strerror(e));
+    if (m->not_plotted > 0)
+        fprintf(stderr, "helio-csts: %s: %" PRIu64 " values of further parameters are left out\n",
+                m->options->plot, m->not_plotted);
+    plot_free(m->plot);
+}
+
+static void print_report(struct monitor *m, const struct csts_notice *n)
 {
     const struct csts_transfer *t = &n->pdu.u.transfer;
     json_t *j = new_output("report", &t->generated);
     json_object_set_new(j, "sequence", json_integer(t->sequence));
     json_object_set_new(j, "parameters", report_json(n->report.parameters));
+    if (m->plot != NULL)
+        plot_report(m, json_object_get(j, "parameters"), t->generated);
     print_out(m, j);
 }
 
@@ -410,15 +454,18 @@ int csts_run_monitor(const struct monitor_options *o)
         tls_free(m.secure.tls);
         return 1;
     }
+    m.plot = o->plot == NULL ? NULL : plot_new();
     m.csts = csts_engine_of(&o->terms, digests, world_random(m.world),
                             world_wall(m.world) - world_now(m.world));
-    if (m.csts == NULL) {
+    if (m.csts == NULL || (o->plot != NULL && m.plot == NULL)) {
         say_failure(&m, "the engine", "out of memory");
         uv_world_end(m.world);
         uv_world_run(m.world);
     } else {
         run_loop(&m);
     }
+    if (m.plot != NULL)
+        write_plot(&m);
     csts_free(m.csts);
     if (uv_world_free(m.world) < 0)
         m.failed = true;

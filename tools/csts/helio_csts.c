@@ -51,7 +51,8 @@ enum {
     KEY_QUEUE,
     KEY_FRAME,
     KEY_BUFFER,
-    KEY_REPORT
+    KEY_REPORT,
+    KEY_PLOT
 };
 
 struct command {
@@ -354,6 +355,8 @@ static error_t finish_monitor(struct argp_state *state, struct monitor_options *
         argp_error(state, "--parameter names events with --events: without --get and --cycle");
     if (!o->get && !o->events && o->cycle == 0)
         o->cycle = TICK_S;
+    if (o->plot != NULL && o->cycle == 0)
+        argp_error(state, "--plot is of reports: with --cycle");
     if (o->on_change && o->cycle == 0)
         argp_error(state, "--on-change is of reports: with --cycle");
     finish_list(state, o);
@@ -388,6 +391,9 @@ static error_t parse_monitor(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_WAIT:
         o->wait = argument_time(state, "wait", arg, TICK_MS);
+        return 0;
+    case KEY_PLOT:
+        o->plot = arg;
         return 0;
     case KEY_NAMED:
         o->named = arg;
@@ -429,6 +435,7 @@ static const struct argp_option monitor_options[] = {
     {"parameter", KEY_LABEL, "OID", 0, "A parameter, or event, of all instances; may come again",
      2},
     {"json", KEY_JSON, NULL, 0, "A line of JSON for each report, answer and event", 3},
+    {"plot", KEY_PLOT, "FILE", 0, "At the end, an SVG image of the reports' numbers over time", 3},
     {"count", 'n', "N", 0, "End after so many reports", 3},
     {"time", 't', "TIME", 0, "End after so much time", 3},
     {"wait", KEY_WAIT, "TIME", 0, "For the BIND, and for the end (30s)", 3},
@@ -506,6 +513,7 @@ static const struct command commands[] = {
      "  helio-csts monitor 127.0.0.1:5200 --get\n"
      "  helio-csts monitor 127.0.0.1:5200 --cycle 500ms -n 4 --json\n"
      "  helio-csts monitor 127.0.0.1:5200 --cycle 200ms --on-change -t 2s\n"
+     "  helio-csts monitor 127.0.0.1:5200 --cycle 1s -t 60s --plot figures.svg\n"
      "\nexit codes: 0 all went in order, 1 not, 2 usage"},
     {"helio-csts forward", "ADDRESS FRAMES", parse_forward, run_forward, forward_options,
      "Sends the frames of a file to a provider with --uplink, and prints what it processed.\v"

@@ -59,6 +59,7 @@ struct monitor_options {
     tick cycle; /* 0: no reports */
     uint64_t reports;
     tick time, wait;
+    const char *plot;      /* file of the image; NULL: none */
     struct csts_list list; /* its items lie in `items` */
     const char *named;
     struct csts_oid labels[CSTS_NAMES_MAX];
