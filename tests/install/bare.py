@@ -178,7 +178,8 @@ def sync_until_equal(one, two, kills=0):
         assert time.monotonic() < end, (sorted(tree(source)), sorted(tree(copy)))
         if done < kills and len(tree(copy)) > (done + 1) * len(tree(source)) // (kills + 2):
             for root in (one, two):  # SIGKILL ends all of it at any step; systemd starts it again
-                root.run("systemctl", "kill", "--signal=KILL", "heliod@node1", "sync")
+                for unit in ("heliod@node1", "sync"):
+                    root.run("kill", "-KILL", root.run("systemctl", "show", "-P", "MainPID", unit).strip(), code=None)
             done += 1
         time.sleep(0.3)
     return done
