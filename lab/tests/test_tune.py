@@ -175,6 +175,9 @@ class Sure(unittest.TestCase):
             search.best()
             self.assertAlmostEqual(search.noise, 2.093 * 0.0018 * (2 / 20) ** 0.5, delta=0.0007)
             found.append(tune_realisations.Sure(simulator, one, {}, 512, search.noise).find(138)["sessions"])
+        limited = tune_search.Search(simulator, link("--sessions-max", "160"), "plain", 1024, 0.03)
+        limited.best()
+        self.assertEqual(limited.noise, 0)  # the last step may have brought something
         self.assertEqual(sorted(found)[1:-1], [n for n in sorted(found)[1:-1] if 147 <= n <= 153], found)
 
     def test_parts_of_a_trace_are_each_used_once(self):

@@ -164,7 +164,7 @@ class Search:
         near, more = self.near()
         high, seen = self.saturate(more and more // 2)
         highest = seen[high]
-        if len(seen) > 1 and highest.carried() > 0:
+        if len(seen) > 1 and high < a.sessions_max and highest.carried() > 0:  # at --sessions-max the last step may still have brought something
             self.noise = gain(highest, seen[max(n for n in seen if n < high)])[1] / highest.carried()
         start = self.fewest(highest, seen, None, near)
         if a.goal == "goodput":
