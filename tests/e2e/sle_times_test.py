@@ -169,7 +169,7 @@ class TimesTest(sle_case.SleCase):
             p99 = ranked[len(ranked) * 99 // 100]
             print(f"seed {seed}: {len(late)} radiated, {len(expired)} expired, {len(refused)} sent too late, {len(discarded)} discarded; {ranked[len(ranked) // 2] * 1e3:.3f} ms "
                   f"behind their time (median), {p99 * 1e3:.3f} (99 %), {ranked[-1] * 1e3:.3f} (worst)", file=sys.stderr)
-            if p99 <= P99:
+            if p99 <= P99 and len(refused) <= len(expired):  # else this test fell behind its own times
                 break
         self.assertLessEqual(p99, P99)
         self.assertLessEqual(len(refused), len(expired))  # the next one after a new START may be too late
