@@ -160,8 +160,9 @@ traffic:
             error = campaign(path, "--check", "--mode", mode, code=2).stderr
             self.assertRegex(error, r"links\.1-2\.trace.*nowhere\.htr: cannot be opened")
         for mode in ("sim", "relay"):
-            error = campaign(path, "--mode", mode, "--out", self.out / mode, "--no-report", code=1).stderr
+            error = campaign(path, "--mode", mode, "--out", self.out / mode, "--no-report", code=2).stderr
             self.assertRegex(error, r"links\.1-2\.trace=nowhere\.htr: .*cannot be opened")
+            self.assertFalse((self.out / mode).exists(), "the runs with F, too")
 
     def test_repetitions_of_a_lab_are_realisations(self):
         """Of each trace that says how it was made; where one does not, other chances make no interval."""
