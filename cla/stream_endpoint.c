@@ -156,7 +156,7 @@ static struct stream_endpoint *endpoint_new(const struct stream_endpoint_ops *op
     list_init(&h->stopped);
     list_init(&h->dead);
     h->sharing = 1;
-    turn_size_init(&h->turn, ops->turn_short, ops->turn);
+    turn_size_init(&h->turn, ops->turn_short, ops->turn, TURN_TIME);
     alarm_init(&h->alarm, h->world, ALARM_LINK, take_turn, h);
     alarm_init(&h->more, h->world, ALARM_LINK, take_stopped, h);
     h->round = (struct round_end){.run = end_round, .context = h};

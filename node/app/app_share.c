@@ -278,7 +278,7 @@ void app_turns_init(struct apps *a)
     list_init(&a->users);
     list_init(&a->flush);
     list_init(&a->yielded);
-    turn_size_init(&a->messages, APP_MESSAGES_SHARED, APP_MESSAGES_MAX);
+    turn_size_init(&a->messages, APP_MESSAGES_SHARED, APP_MESSAGES_MAX, APP_ROUND_TIME);
     alarm_init(&a->more, a->node->world, ALARM_NODE, on_more, a);
 }
 

@@ -10,7 +10,7 @@ START_TEST(fits_the_time)
 {
     struct turn_size t;
     tick now = TICK_S;
-    turn_size_init(&t, 4, 1024);
+    turn_size_init(&t, 4, 1024, TURN_TIME);
     ck_assert_uint_eq(turn_size_next(&t, false, now), 1024); /* nothing is known */
     for (tick each = TICK_US; each <= 64 * TICK_US; each *= 4) {
         for (int i = 0; i < 12; i++)
@@ -25,7 +25,7 @@ START_TEST(has_bounds)
 {
     struct turn_size t;
     tick now = TICK_S;
-    turn_size_init(&t, 4, 1024);
+    turn_size_init(&t, 4, 1024, TURN_TIME);
     (void)turn_size_next(&t, false, now);
     ck_assert_uint_eq(turn_size_next(&t, false, now += TICK_S), 1024); /* it slept */
     ck_assert_uint_eq(turn_size_next(&t, true, now += 200 * TURN_TIME), 5);
