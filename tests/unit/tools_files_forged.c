@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "bp/codec/eid.h"
 #include "tests/unit/suite.h"
 #include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
@@ -188,6 +189,98 @@ START_TEST(wrong_bytes_of_others_spoil_nothing)
     ck_assert_uint_eq(l->receiver.shelf.items.len, 0); /* the other one's is of no use now */
     ck_assert_uint_eq(l->receiver.shelf.space, 0);
     ck_assert_uint_eq(count_files(l, "*.log"), 0);
+    lab_free(l);
+}
+END_TEST
+
+/* ---- what is checked in turns ---- */
+
+int __real_files_digest_part(struct files_digest *d, int fd, uint64_t from, uint64_t to);
+int __wrap_files_digest_part(struct files_digest *d, int fd, uint64_t from, uint64_t to);
+
+static uint64_t hashed, at_once; /* octets: of all calls, and of the longest one */
+static unsigned calls_left;      /* until the disk fails once; 0: it does not */
+
+int __wrap_files_digest_part(struct files_digest *d, int fd, uint64_t from, uint64_t to)
+{
+    if (calls_left > 0 && --calls_left == 0)
+        return HELIO_EIO;
+    hashed += to - from;
+    at_once = to - from > at_once ? to - from : at_once;
+    return __real_files_digest_part(d, fd, from, to);
+}
+
+/* Turns until there is an error, or nothing is left to check. */
+static unsigned take_turns(struct lab *l, int *rc)
+{
+    char from[FILES_SOURCE_MAX];
+    unsigned turns = 0;
+    for (*rc = 0; *rc == 0 && files_receiver_busy(&l->receiver); turns++) {
+        *rc = files_receiver_turn(&l->receiver, from, &l->out);
+        files_shelf_check(&l->receiver.shelf);
+    }
+    return turns;
+}
+
+static struct lab *begin_turns(void)
+{
+    struct lab *l = lab_new();
+    l->receiver.turn_bytes = 1000;
+    hashed = at_once = calls_left = 0;
+    return l;
+}
+
+/* A whole file with a wrong octet costs one check, a part in each turn. _i 1: its source has the
+ * longest name that an endpoint can have. */
+START_TEST(wrong_files_are_hashed_once)
+{
+    struct lab *l = begin_turns();
+    char source[EID_TEXT_MAX] = "ipn:2.77";
+    int rc;
+    if (_i == 1)
+        snprintf(source, sizeof source, "dtn://other/%0*d", EID_TEXT_MAX - 13, 0);
+    ck_assert_uint_eq(strlen(source), _i == 1 ? EID_TEXT_MAX - 1 : 8);
+    l->content[SIZE - 1] ^= 1;
+    for (size_t at = 0; at < SIZE; at += 1000)
+        ck_assert_int_eq(take_part(l, source, at), 0);
+    l->content[SIZE - 1] ^= 1;
+    ck_assert_uint_eq(take_turns(l, &rc), 3);
+    ck_assert_int_eq(rc, 0);
+    ck_assert_uint_eq(hashed, SIZE);
+    ck_assert_uint_eq(at_once, 1000);
+    ck_assert(!l->out.finished && l->out.receipt_len == 0);
+    ck_assert_uint_eq(l->receiver.counts.wrong, 1);
+    ck_assert_uint_eq(l->receiver.shelf.items.len + l->receiver.shelf.space, 0);
+    ck_assert_uint_eq(count_files(l, "*.log"), 0);
+    ck_assert_int_eq(take_question(l, source), FILES_STATE_PARTLY); /* nothing is held */
+    for (size_t at = 0; at < SIZE; at += 1000)
+        ck_assert_int_eq(take_part(l, source, at), 0);
+    ck_assert_uint_eq(take_turns(l, &rc), 3);
+    ck_assert(rc == 0 && l->out.finished && at_once == 1000);
+    check_arrived(l, "update.bin");
+    lab_free(l);
+}
+END_TEST
+
+/* An error of the disk is told in its turn; the file is kept, and a question begins its check
+ * again. */
+START_TEST(errors_of_a_check_are_told)
+{
+    struct lab *l = begin_turns();
+    int rc;
+    for (size_t at = 0; at < SIZE; at += 1000)
+        ck_assert_int_eq(take_part(l, HONEST, at), 0);
+    calls_left = 2;
+    ck_assert_uint_eq(take_turns(l, &rc), 2);
+    ck_assert_int_eq(rc, HELIO_EIO);
+    ck_assert(!l->out.finished && !files_receiver_busy(&l->receiver));
+    ck_assert_uint_eq(hashed, 1000);
+    ck_assert_uint_eq(l->receiver.shelf.items.len, 1);
+    ck_assert_uint_eq(l->receiver.counts.wrong, 0);
+    ck_assert_int_eq(take_question(l, HONEST), 0);
+    ck_assert_uint_eq(take_turns(l, &rc), 3);
+    ck_assert(rc == 0 && l->out.finished && at_once == 1000);
+    check_arrived(l, "update.bin");
     lab_free(l);
 }
 END_TEST
@@ -412,6 +505,8 @@ SUITE(tools_files_forged, t)
 {
     tcase_add_loop_test(t, an_id_stands_for_one_file, 0, 3);
     tcase_add_loop_test(t, wrong_bytes_of_others_spoil_nothing, 0, 2);
+    tcase_add_loop_test(t, wrong_files_are_hashed_once, 0, 2);
+    tcase_add_test(t, errors_of_a_check_are_told);
     tcase_add_test(t, two_nodes_send_one_file);
     tcase_add_test(t, each_source_is_told);
     tcase_add_test(t, older_folders_are_not_believed);

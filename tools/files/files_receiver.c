@@ -121,9 +121,9 @@ static int finish_file(struct files_receiver *r, struct files_item *it, const st
 {
     const struct files_head *h = &a->head;
     assert(a->endpoint != NULL);
-    if (r->turn_bytes == 0 || it->size <= r->turn_bytes || strlen(a->endpoint) >= FILES_SOURCE_MAX)
+    if (r->turn_bytes == 0 || it->size <= r->turn_bytes)
         return end_file(r, it, a, out);
-    memcpy(it->endpoint, a->endpoint, strlen(a->endpoint) + 1);
+    snprintf(it->endpoint, sizeof it->endpoint, "%s", a->endpoint);
     it->wanted = it->wanted || (h->flags & FILES_WANT_RECEIPT) != 0 || h->kind == FILES_ASK;
     it->number = h->number;
     if (list_empty(&it->checking))
@@ -150,6 +150,15 @@ int files_receiver_turn(struct files_receiver *r, char from[FILES_SOURCE_MAX],
         list_sub(&it->checking);
         list_add_tail(&r->checking, &it->checking);
         return 0;
+    }
+    if (rc == HELIO_EFORMAT) { /* as in end_file, which would check it again */
+        files_shelf_drop(&r->shelf, it);
+        r->counts.wrong++;
+        return 0;
+    }
+    if (rc != 0) { /* it is kept: a question or a piece begins the check again */
+        list_sub(&it->checking);
+        return rc;
     }
     memcpy(from, it->endpoint, FILES_SOURCE_MAX);
     memcpy(name, it->name, sizeof name);
