@@ -31,6 +31,7 @@ static void check_exports(const struct tcpcl_session *s)
     }
     assert(now && begun == s->exports.ids.len && count + begun == s->exports.count);
     assert(queued == s->flight.queued && unacked == s->flight.sent - s->flight.acked);
+    assert(s->flight.written <= s->flight.sent);
     assert(s->flight.bound > 0 && (!s->flight.round || s->flight.mark <= s->flight.sent));
 }
 

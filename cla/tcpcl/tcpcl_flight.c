@@ -18,14 +18,17 @@
  *
  * A round ends when the peer has acknowledged all octets that were in segments when the round began
  * (or within a quarter of the shortest time after that: a limit that has just grown is filled
- * then). It measures both values:
+ * then). The last of these octets is the round's mark. A round measures both values:
  *
  * - The rate is the greatest of the last one or two seconds. A round in which the limit did not
  *   restrict the session only shows how much its owner had to send. So such a round can only raise
  *   the rate, unless there were no others for EPOCH_IDLE.
- * - The time is the shortest so far. After TRIP_KEPT without an equal one, the path may have become
- *   longer, or the octets in flight are in a queue. So the limit falls below the path's content for
- *   two rounds, and the second one measures the time again; this repeats while it becomes shorter.
+ * - The time to acknowledge is that of the mark, from when it was written. This can be long before
+ *   the round began, if a source sends now and then: such a round is too short for the time, and
+ *   for the rate. The shortest time so far counts. After TRIP_KEPT without an equal one, the path
+ *   may have become longer, or the octets in flight are in a queue. So the limit falls below the
+ *   path's content for two rounds, and the second one measures the time again; this repeats while
+ *   it becomes shorter.
  *
  * A round that lasts much longer than the shortest time, because the peer has become slower, ends
  * early: it only measures the rate.
@@ -106,20 +109,34 @@ uint64_t tcpcl_bound(const struct tcpcl_session *s)
     return s->flight.bound;
 }
 
+tick tcpcl_trip(const struct tcpcl_session *s)
+{
+    return s->flight.trip;
+}
+
 /* ---- rounds ---- */
+
+/* An octet that is not written yet is written now or later. */
+static void set_mark(struct tcpcl_session *s, tick now)
+{
+    s->flight.mark = s->flight.sent;
+    s->flight.marked = s->flight.written == s->flight.sent ? s->flight.written_at : now;
+}
 
 static void begin_round(struct tcpcl_session *s, tick now)
 {
     s->flight.round = s->flight.sent > s->flight.acked;
-    s->flight.began = s->flight.marked = now;
+    s->flight.began = now;
     s->flight.acked_before = s->flight.acked;
-    s->flight.mark = s->flight.sent;
+    set_mark(s, now);
     s->flight.limited = tcpcl_flight_full(s);
 }
 
 static uint64_t take_rate(struct tcpcl_session *s, tick now)
 {
-    const double took = (double)(now - s->flight.began + 1);
+    const tick lasted = now - s->flight.began + 1;
+    const tick least = tick_min(s->flight.trip, now - s->flight.marked + 1);
+    const double took = (double)(lasted < least ? least : lasted);
     const double acked = (double)(s->flight.acked - s->flight.acked_before);
     const uint64_t rate = (uint64_t)(acked * (double)TICK_S / took);
     s->flight.grew = rate > best_rate(s) + best_rate(s) / 4;
@@ -165,12 +182,13 @@ void tcpcl_flight_acked(struct tcpcl_session *s, tick now)
     begin_round(s, now);
 }
 
-void tcpcl_flight_wrote(struct tcpcl_session *s, tick now)
+void tcpcl_flight_wrote(struct tcpcl_session *s, uint64_t octets, tick now)
 {
-    if (!s->flight.round) {
+    s->flight.written += octets;
+    s->flight.written_at = octets > 0 ? now : s->flight.written_at;
+    assert(s->flight.written <= s->flight.sent);
+    if (!s->flight.round)
         begin_round(s, now);
-    } else if (s->flight.trip != TICK_NEVER && now - s->flight.began <= s->flight.trip / 4) {
-        s->flight.mark = s->flight.sent;
-        s->flight.marked = now;
-    }
+    else if (s->flight.trip != TICK_NEVER && now - s->flight.began <= s->flight.trip / 4)
+        set_mark(s, now);
 }

@@ -274,11 +274,12 @@ void tcpcl_wrote(struct tcpcl_session *s, size_t len, tick now)
     s->spoke = len > 0 ? now : s->spoke;
     s->n->tx_bytes += len;
     s->out.planned -= len;
-    tcpcl_flight_wrote(s, now);
+    uint64_t octets = 0; /* of bundles */
     while (len > 0) {
         struct tcpcl_piece *p = &s->out.ring[s->out.first];
         size_t part = len < p->len ? len : p->len;
         len -= part;
+        octets += p->keep != NULL ? part : 0;
         if (part == p->len) {
             end_piece(s, p);
             continue;
@@ -288,6 +289,7 @@ void tcpcl_wrote(struct tcpcl_session *s, size_t len, tick now)
         if (p->keep == NULL)
             s->out.tail = (size_t)(p->data - s->out.control);
     }
+    tcpcl_flight_wrote(s, octets, now);
 }
 
 void tcpcl_pace(struct tcpcl_session *s, uint64_t octets)

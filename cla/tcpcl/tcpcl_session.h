@@ -229,6 +229,8 @@ int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
 bool tcpcl_flight_full(const struct tcpcl_session *s);
 /* With so many of them it is full; at least 1. */
 uint64_t tcpcl_bound(const struct tcpcl_session *s);
+/* The shortest time to acknowledge, from which it comes. TICK_NEVER: not measured yet. */
+tick tcpcl_trip(const struct tcpcl_session *s);
 /* True: nothing of it was sent, no TCPCL_DONE follows, and it had *len bytes. False: it continues,
  * or is unknown. */
 bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key, uint64_t *len);

@@ -118,9 +118,11 @@ struct tcpcl_session {
     struct {                         /* octets of bundles under way (tcpcl_flight.c) */
         uint64_t queued;             /* in no segment yet */
         uint64_t sent, acked;        /* in segments; of these acknowledged, refused, or lost */
+        uint64_t written;            /* of sent: also written */
+        tick written_at;             /* the last of these */
         uint64_t bound;              /* limit of octets in flight */
         bool round, limited;         /* a round runs; the bound was reached in it */
-        tick began, marked;          /* when the round began; when its mark was sent */
+        tick began, marked;          /* when the round began; when its mark was written */
         uint64_t acked_before, mark; /* acked at its beginning; it ends with so many */
         bool grew;                   /* the rate, in the last round */
         uint64_t rate, rate_before;  /* octets/s: the greatest of this epoch, of the last one */
@@ -186,10 +188,11 @@ bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
                        struct tcpcl_notice *out, tick now);
 bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *out);
 
-/* tcpcl_flight.c. init: of a new session. acked: some octets were. wrote: messages were written. */
+/* tcpcl_flight.c. init: of a new session. acked: some octets were. wrote: messages were,
+ * with so many octets of bundles. */
 void tcpcl_flight_init(struct tcpcl_session *s, tick now);
 void tcpcl_flight_acked(struct tcpcl_session *s, tick now);
-void tcpcl_flight_wrote(struct tcpcl_session *s, tick now);
+void tcpcl_flight_wrote(struct tcpcl_session *s, uint64_t octets, tick now);
 
 /* tcpcl_plan.c */
 void tcpcl_plan_drop(struct tcpcl_session *s);

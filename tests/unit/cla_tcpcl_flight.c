@@ -379,6 +379,121 @@ START_TEST(after_little)
 }
 END_TEST
 
+/* ---- the time to acknowledge ---- */
+
+static void send_short(struct path *p)
+{
+    struct buf *long_one = p->bundle;
+    p->bundle = buf_of(100);
+    send_bundle(p);
+    buf_drop(p->bundle);
+    p->bundle = long_one;
+}
+
+/* Two bundles, the second one so much later; both are acknowledged. */
+static void send_two(struct path *p, tick later)
+{
+    send_bundle(p);
+    run_path(p, later, false);
+    send_bundle(p);
+    run_path(p, 2 * p->round_trip, false);
+    ck_assert_uint_eq(under_way(p), 0);
+}
+
+#define ck_trip(p)                                                                                 \
+    ck_assert_msg(tcpcl_trip((p)->e.s) >= (p)->round_trip, "%.3f ms",                              \
+                  (double)tcpcl_trip((p)->e.s) / TICK_MS)
+
+/* 75 Mbit/s, a round trip of 300 ms: 2.8 MB fill the path. The second bundle is written long before
+ * the round begins that it ends. */
+START_TEST(two_at_a_time)
+{
+    struct path *p = open_path(9375000, 300 * TICK_MS, 100);
+    for (unsigned i = 0; i < 50; i++) {
+        send_two(p, 135 * TICK_MS);
+        ck_trip(p);
+    }
+    for (tick later = 0; later < 300 * TICK_MS; later += 7 * TICK_MS) {
+        send_two(p, later);
+        ck_trip(p);
+        ck_assert_uint_lt(tcpcl_trip(p->e.s), 301 * TICK_MS);
+    }
+    close_path(p);
+}
+END_TEST
+
+/* As before, beside a source that sends all it can. */
+START_TEST(two_at_a_time_beside_many)
+{
+    struct path *p = open_path(9375000, 300 * TICK_MS, 100000);
+    for (unsigned i = 0; i < 50; i++) {
+        send_short(p);
+        run_path(p, 135 * TICK_MS, false);
+        send_short(p);
+        run_path(p, 600 * TICK_MS, false);
+    }
+    run_path(p, 10 * TICK_S, true);
+    for (unsigned i = 0; i < 10; i++) {
+        const uint64_t before = p->acked;
+        for (unsigned k = 0; k < 20; k++) {
+            send_short(p);
+            run_path(p, 135 * TICK_MS, true);
+            send_short(p);
+            run_path(p, (165 + 10 * k) * TICK_MS, true);
+        }
+        ck_trip(p);
+        const double used = (double)(p->acked - before) / (9375000.0 * 0.395 * 20);
+        ck_used(used, 0.93);
+    }
+    close_path(p);
+}
+END_TEST
+
+/* The second one is written later, and acknowledged 80 us after the first one: that is not the
+ * rate. */
+START_TEST(two_acknowledged_at_once)
+{
+    struct path *p = open_path(1250 * MB, 300 * TICK_MS, 100000);
+    for (unsigned i = 0; i < 50; i++) {
+        p->round_trip = 300 * TICK_MS;
+        send_bundle(p);
+        run_path(p, 100 * TICK_MS, false);
+        p->round_trip = 200 * TICK_MS;
+        send_bundle(p);
+        run_path(p, TICK_S, false);
+        ck_trip(p);
+        ck_assert_uint_le(tcpcl_bound(p->e.s), TCPCL_FLIGHT_FIRST);
+    }
+    ck_assert_uint_le(tcpcl_bound(p->e.s), TCPCL_FLOOR_MOST);
+    close_path(p);
+}
+END_TEST
+
+/* An acknowledgement is written between the bundle and its own one. */
+START_TEST(acknowledges_between)
+{
+    struct path *p = open_path(9375000, 300 * TICK_MS, 100);
+    run_path(p, TICK_S, false);
+    for (uint8_t i = 0; i < 20; i++) {
+        const uint8_t one[] = {1, 3, 0, 0, 0, 0, 0, 0, 0, i, 0,  0,
+                               0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 'a'};
+        send_bundle(p);
+        run_path(p, 70 * TICK_MS, false);
+        p->e.notices_len = 0;
+        feed(&p->e, one, sizeof one, SIZE_MAX);
+        expect_notice(&p->e, TCPCL_RECEIVED);
+        tcpcl_confirm(p->e.s, p->e.notices[0].token, true, TCPCL_REFUSE_UNKNOWN);
+        buf_drop(p->e.notices[0].bundle);
+        p->e.out_len = 0;
+        settle(&p->e);
+        ck_assert_uint_eq(p->e.out_len, 18);
+        run_path(p, TICK_S, false);
+        ck_trip(p);
+    }
+    close_path(p);
+}
+END_TEST
+
 SUITE(cla_tcpcl_flight, t)
 {
     tcase_set_timeout(t, 120);
@@ -393,4 +508,8 @@ SUITE(cla_tcpcl_flight, t)
     tcase_add_test(t, acknowledges_at_the_end);
     tcase_add_test(t, path_changes);
     tcase_add_test(t, after_little);
+    tcase_add_test(t, two_at_a_time);
+    tcase_add_test(t, two_at_a_time_beside_many);
+    tcase_add_test(t, two_acknowledged_at_once);
+    tcase_add_test(t, acknowledges_between);
 }
