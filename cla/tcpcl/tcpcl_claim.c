@@ -290,7 +290,8 @@ static struct tcpcl_conn *find_called(const struct tcpcl_link *l)
 /* Both ends connected at the same time, and one of both connections must end (RFC 9174 leaves it
  * open): that of the node with the lower name, by text. Both ends judge with the SESS_INIT of the
  * peer's connection. One without a byte of the peer has not sent its own SESS_INIT: it ends for a
- * connection that works, and the peer has not judged it. */
+ * connection that works, and the peer has not judged it. Only for connections from the host that
+ * this side calls, or with a certificate: others would end each attempt to reach the peer. */
 static bool yields_called(const struct tcpcl_link *l, const struct tcpcl_conn *own)
 {
     char here[EID_TEXT_MAX], there[EID_TEXT_MAX];
@@ -322,7 +323,7 @@ bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
     if (all < max)
         return true;
     struct tcpcl_conn *const own = fresh->active ? NULL : find_called(l);
-    if (own != NULL && all == max && tcpcl_claim_of(l, fresh) > TCPCL_CLAIM_NAME) {
+    if (own != NULL && all == max && tcpcl_claim_of(l, fresh) >= TCPCL_CLAIM_REMOTE) {
         const bool yields = yields_called(l, own);
         if (yields && !is_ending(own)) {
             tcpcl_terminate(own->session, TCPCL_TERM_BUSY, time_of(l));

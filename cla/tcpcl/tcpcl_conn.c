@@ -582,7 +582,7 @@ static void end_conn(struct tcpcl_conn *c)
         return;
     if (active && !there)
         l->connects_failed++;
-    if (!tcpcl_claimed(l))
+    if (!tcpcl_claimed(l) && (active || !tcpcl_retry_due(l)))
         tcpcl_retry_later(l, !there);
     tcpcl_tell_link(l);
 }

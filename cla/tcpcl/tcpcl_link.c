@@ -187,6 +187,14 @@ void tcpcl_tell_window(struct tcpcl_conn *c)
         cla_tell_limits(&l->cla);
 }
 
+bool tcpcl_retry_due(const struct tcpcl_link *l)
+{
+    list_for_each (it, &l->conns)
+        if (container_of(it, struct tcpcl_conn, node)->active)
+            return true;
+    return l->retry_at != TICK_NEVER;
+}
+
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed)
 {
     l->retry_at = TICK_NEVER;

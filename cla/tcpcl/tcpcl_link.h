@@ -272,6 +272,9 @@ void tcpcl_set_limits(struct tcpcl_link *l, bool tell);
 /* its part of these, which bundles of this session and their acknowledgements change */
 void tcpcl_tell_window(struct tcpcl_conn *c);
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed);
+/* An attempt is under way, or its time is set: connections of others that come and go do not
+ * postpone it. */
+bool tcpcl_retry_due(const struct tcpcl_link *l);
 
 /* tcpcl_link.c */
 void tcpcl_check_self(const struct cla *c);

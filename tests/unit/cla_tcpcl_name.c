@@ -2,6 +2,7 @@
 /* Links of the adapter "tcpcl" whose remote is a host name, with a resolver that the test plays. */
 #include <jansson.h>
 
+#include "cla/tcpcl/tcpcl_session.h"
 #include "tests/unit/cla_tcpcl_pair.h"
 #include "tests/unit/fake_resolver.h"
 #include "tests/unit/suite.h"
@@ -342,6 +343,33 @@ START_TEST(form_of_the_key)
 }
 END_TEST
 
+START_TEST(listening_without_tls)
+{
+    static const struct {
+        const char *local;
+        int tls;
+        bool good;
+    } of[] = {
+        {"127.0.0.1:4556", TCPCL_TLS_UNSET, true},  {"[::1]:4556", TCPCL_TLS_UNSET, true},
+        {"127.8.9.10:4556", TCPCL_TLS_UNSET, true}, {"[::ffff:127.0.0.1]:1", TCPCL_TLS_UNSET, true},
+        {"0.0.0.0:4556", TCPCL_TLS_UNSET, false},   {"[::]:4556", TCPCL_TLS_UNSET, false},
+        {"192.0.2.1:4556", TCPCL_TLS_UNSET, false}, {"[2001:db8::1]:1", TCPCL_TLS_UNSET, false},
+        {"192.0.2.1:4556", TCPCL_TLS_OFF, true},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct side s;
+        const char *key = "";
+        char why[256] = "";
+        side_defaults(&s);
+        s.config.tls = of[i].tls;
+        ck_assert_int_eq(address_parse(of[i].local, &s.config.local), 0);
+        const int r = tcpcl_config_check(&s.config, &key, why, sizeof why);
+        ck_assert_int_eq(r, of[i].good ? 0 : HELIO_EINVAL);
+        ck_assert(of[i].good || (strcmp(key, "tls") == 0 && strstr(why, "tls: off") != NULL));
+    }
+}
+END_TEST
+
 SUITE(cla_tcpcl_name, t)
 {
     tcase_add_test(t, connects_to_a_name);
@@ -356,5 +384,6 @@ SUITE(cla_tcpcl_name, t)
     tcase_add_test(t, the_last_answer_is_kept);
     tcase_add_test(t, not_wanted_any_more);
     tcase_add_test(t, form_of_the_key);
+    tcase_add_test(t, listening_without_tls);
     tcase_add_loop_test(t, a_connection_from_it, 0, 2);
 }
