@@ -72,7 +72,7 @@ def phase(bin_dir):
                   100 * values(bin_dir, ("fried", elevation, 1550))[0], 0.003, unit="cm")
     wind = 0.005 * h + 5 + 30 * np.exp(-(((h - 9400) / 4800) ** 2))
     tyson = 2.31 * WAVELENGTH**-1.2 * (2 * float((optical.hufnagel(h) * wind ** (5 / 3) * depth).sum())) ** 0.6
-    yield Row("Greenwood's frequency at 30°", "2.31 λ^(−6/5) (sec ζ ∫C v^(5/3) dh)^(3/5) (Tyson)", tyson,
+    yield Row("Greenwood's frequency at 30°, Bufton's wind with 5 m/s at the ground, slew of 5 mrad/s", "2.31 λ^(−6/5) (sec ζ ∫C v^(5/3) dh)^(3/5) (Tyson)", tyson,
               values(bin_dir, ("greenwood", 30, 1550, 5, 0.005))[0], 0.005, unit="Hz")
 
 
