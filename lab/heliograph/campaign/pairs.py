@@ -3,7 +3,7 @@
 
 All settings meet the same fades in the same repetition (common random numbers), so that the difference of two of them is known far
 better than either: its interval is that of the pairs' differences. There are many differences on a page; each has its interval alone,
-one that holds for all of them at once (Bonferroni), and a p that is adjusted for their number (Holm).
+one that holds for all of them at once, in all three figures (Bonferroni), and a p that is adjusted for their number (Holm).
 """
 
 from __future__ import annotations
@@ -72,14 +72,13 @@ def compared(experiment: Experiment, table: list[data.Row]) -> list[dict[str, An
 
 
 def judge(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Adds p as Holm adjusts it for all tests of a metric, and the half of the interval that holds for all of them at once."""
-    for metric in COMPARED:
-        tested = [e[metric] for e in entries if e[metric]["p"] is not None]
-        for one, p in zip(tested, statistics.holm([t["p"] for t in tested])):
-            freedom = one["pairs"] - 1
-            one["p_adjusted"] = p
-            one["ci95_all"] = one["ci95"] / statistics.quantile(freedom) * statistics.two_sided(freedom, 0.05 / len(tested))
-            one["differs"] = p is not None and p < 0.05
+    """Adds p as Holm adjusts it for all tests of all metrics, and the half of the interval that holds for all of them at once."""
+    tested = [e[metric] for e in entries for metric in COMPARED if e[metric]["p"] is not None]
+    for one, p in zip(tested, statistics.holm([t["p"] for t in tested])):
+        freedom = one["pairs"] - 1
+        one["p_adjusted"] = p
+        one["ci95_all"] = one["ci95"] / statistics.quantile(freedom) * statistics.two_sided(freedom, 0.05 / len(tested))
+        one["differs"] = p is not None and p < 0.05
     return entries
 
 
