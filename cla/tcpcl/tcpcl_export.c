@@ -135,6 +135,8 @@ bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
         answer_unknown(s, id, TCPCL_XFER_REFUSE, now);
         return false;
     }
+    if (e->several)
+        tcpcl_flight_refused(s);
     end_export(s, e, TCPCL_REFUSED, why, out);
     tcpcl_flight_acked(s, now);
     return true;

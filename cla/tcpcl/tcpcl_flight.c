@@ -30,6 +30,10 @@
  *   path's content for two rounds, and the second one measures the time again; this repeats while
  *   it becomes shorter.
  *
+ * A peer refuses a transfer when its first segment has arrived. All its octets count as
+ * acknowledged then, also those that have just been written. So a round whose mark is not behind
+ * them does not make the time shorter.
+ *
  * A round that lasts much longer than the shortest time, because the peer has become slower, ends
  * early: it only measures the rate.
  *
@@ -153,7 +157,8 @@ static uint64_t take_rate(struct tcpcl_session *s, tick now)
 
 static void take_trip(struct tcpcl_session *s, tick now)
 {
-    const tick trip = now - s->flight.marked + 1, was = s->flight.trip;
+    const tick took = now - s->flight.marked + 1, was = s->flight.trip;
+    const tick trip = took < was && s->flight.mark <= s->flight.refused ? was : took;
     const bool anew = s->flight.drain == 1;
     s->flight.drain -= s->flight.drain > 0;
     if (anew && trip < was - was / 8)
@@ -178,8 +183,14 @@ void tcpcl_flight_acked(struct tcpcl_session *s, tick now)
         s->flight.drain = DRAIN_ROUNDS;
         s->flight.rate = s->flight.rate_before = rate; /* a former one may be far above it */
     }
-    set_bound(s);
+    if (s->flight.trip != TICK_NEVER)
+        set_bound(s);
     begin_round(s, now);
+}
+
+void tcpcl_flight_refused(struct tcpcl_session *s)
+{
+    s->flight.refused = s->flight.sent;
 }
 
 void tcpcl_flight_wrote(struct tcpcl_session *s, uint64_t octets, tick now)

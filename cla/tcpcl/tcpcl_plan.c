@@ -192,6 +192,7 @@ static void put_segment(struct tcpcl_session *s, struct tcpcl_export *e, struct 
     tcpcl_put(w, len, 8);
     *data = slice_of(buf_data(e->bundle) + e->planned, (size_t)len);
     e->planned += len;
+    e->several = !(start && end);
     s->flight.queued -= len;
     s->flight.sent += len;
     if (end)

@@ -29,6 +29,7 @@ struct tcpcl_export {
     struct buf *bundle;
     uint64_t planned; /* bytes that are in segments */
     uint64_t acked;   /* of these, bytes that the peer has acknowledged */
+    bool several;     /* segments */
 };
 
 /* Answers to incoming segments, sent in the order of the segments (§5.2.4: a refusal follows the
@@ -120,6 +121,7 @@ struct tcpcl_session {
         uint64_t sent, acked;        /* in segments; of these acknowledged, refused, or lost */
         uint64_t written;            /* of sent: also written */
         tick written_at;             /* the last of these */
+        uint64_t refused;            /* sent, when a transfer of several segments was refused */
         uint64_t bound;              /* limit of octets in flight */
         bool round, limited;         /* a round runs; the bound was reached in it */
         tick began, marked;          /* when the round began; when its mark was written */
@@ -189,9 +191,10 @@ bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
 bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *out);
 
 /* tcpcl_flight.c. init: of a new session. acked: some octets were. wrote: messages were,
- * with so many octets of bundles. */
+ * with so many octets of bundles. refused: a transfer of several segments, and acked follows. */
 void tcpcl_flight_init(struct tcpcl_session *s, tick now);
 void tcpcl_flight_acked(struct tcpcl_session *s, tick now);
+void tcpcl_flight_refused(struct tcpcl_session *s);
 void tcpcl_flight_wrote(struct tcpcl_session *s, uint64_t octets, tick now);
 
 /* tcpcl_plan.c */

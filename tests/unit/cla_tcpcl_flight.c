@@ -22,6 +22,7 @@ struct path {
     uint64_t rate; /* octets/s; 0: the peer has stopped reading */
     tick round_trip;
     uint64_t room;  /* octets that the sockets and the network take */
+    bool refuses;   /* transfers of several segments, when the first one is there */
     bool whole;     /* only whole transfers are acknowledged */
     size_t segment; /* longest */
     struct buf *bundle;
@@ -134,17 +135,19 @@ static void take_answer(struct path *p)
     struct writer w = writer_of(message, sizeof message);
     struct tcpcl_notice n;
     size_t room;
-    if (p->whole && (s->flags & 1) == 0)
+    const bool refused = p->refuses && s->flags != 3;
+    if (refused ? s->flags != 2 : p->whole && (s->flags & 1) == 0)
         return;
-    writer_byte(&w, TCPCL_XFER_ACK);
+    writer_byte(&w, refused ? TCPCL_XFER_REFUSE : TCPCL_XFER_ACK);
     writer_byte(&w, s->flags);
     tcpcl_put(&w, s->id, 8);
-    tcpcl_put(&w, s->length, 8);
-    memcpy(tcpcl_space(p->e.s, &room), message, sizeof message);
-    tcpcl_fed(p->e.s, sizeof message, p->e.now);
+    if (!refused)
+        tcpcl_put(&w, s->length, 8);
+    memcpy(tcpcl_space(p->e.s, &room), message, writer_len(&w));
+    tcpcl_fed(p->e.s, writer_len(&w), p->e.now);
     while (tcpcl_poll(p->e.s, &n, p->e.now)) {
         ck_assert_int_eq(n.kind, TCPCL_DONE);
-        ck_assert_int_eq(n.fate, TCPCL_ACKED);
+        ck_assert_int_eq(n.fate, refused ? TCPCL_REFUSED : TCPCL_ACKED);
         p->acked += n.length;
         if (++p->done == p->done_wanted)
             p->done_at = p->e.now;
@@ -494,6 +497,29 @@ START_TEST(acknowledges_between)
 }
 END_TEST
 
+/* The peer refuses 2.5 MB with the first 50 kB of them: it has not even got the last ones. */
+START_TEST(refused_at_its_beginning)
+{
+    struct path *p = open_path(9375000, 300 * TICK_MS, 2500000);
+    p->refuses = true;
+    p->room = 100000;
+    p->segment = 50000;
+    tcpcl_pace(p->e.s, p->segment);
+    for (unsigned i = 0; i < 20; i++) {
+        send_short(p);
+        send_bundle(p);
+        run_path(p, TICK_S, false);
+        ck_trip(p);
+        ck_assert_uint_eq(p->done, p->bundles);
+    }
+    send_short(p); /* it is measured all the same */
+    run_path(p, TICK_S, false);
+    ck_trip(p);
+    ck_assert_uint_lt(tcpcl_trip(p->e.s), 301 * TICK_MS);
+    close_path(p);
+}
+END_TEST
+
 SUITE(cla_tcpcl_flight, t)
 {
     tcase_set_timeout(t, 120);
@@ -512,4 +538,5 @@ SUITE(cla_tcpcl_flight, t)
     tcase_add_test(t, two_at_a_time_beside_many);
     tcase_add_test(t, two_acknowledged_at_once);
     tcase_add_test(t, acknowledges_between);
+    tcase_add_test(t, refused_at_its_beginning);
 }
