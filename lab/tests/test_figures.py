@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the figures of campaigns draw: intervals where there are any and nowhere else, what was not faithful, whole numbers of sessions.
 Looked up in the figures themselves. Needs matplotlib."""
+import csv
 import json
 import os
 import tempfile
@@ -167,6 +168,24 @@ class Figures(unittest.TestCase):
         self.assertEqual(campaign_report.shown(row, "efficiency"), "99.0 (steps of 1.8)")
         self.assertIn("1 of 1 settings", campaign_report.coarse_words([row]))
 
+    def test_steps_of_whole_bundles_are_no_interval_in_files(self):
+        """The tables for a paper and the CSV file have none where the page has none: steps of 1.6, with equal goodput in all repetitions."""
+        rows = [campaign_data.Row({"bundle": "2MB", "duration": "10s", "delay": "5ms", "warmup": "0s", "sessions": sessions}, {
+            **dict.fromkeys(campaign_data.METRICS, (None, None)), "goodput": (89.6, half), "efficiency": (99.0, 1.1 * half + 0.0001), "delivery_mean": (70.0, 0.02)}, 5, 0, [])
+            for sessions, half in ((3, 0.0), (5, 0.9))]
+        swept = types.SimpleNamespace(name="x", sweep={"sessions": [3, 5]}, runs=[types.SimpleNamespace(kind="ltp")])
+        metrics = ["goodput", "efficiency", "delivery_mean"]
+        body = [line for line in campaign_export.table(swept, rows, metrics).splitlines() if line[:1].isdigit()]
+        self.assertEqual(body, [r"3 & $89.6$ & $99$ & $70 \pm 0.02$ \\", r"5 & $89.6 \pm 0.9$ & $99 \pm 0.99$ & $70 \pm 0.02$ \\"])
+        with tempfile.TemporaryDirectory() as folder:
+            campaign_data.write_csv(f"{folder}/x.csv", swept, rows)
+            with open(f"{folder}/x.csv", newline="", encoding="utf-8") as f:
+                found = [[r[f"{name}_ci95"] for name in metrics] for r in csv.DictReader(f)]
+        self.assertEqual(found, [["", "", "0.02"], ["0.9", "0.99", "0.02"]])
+        with unittest.mock.patch.object(campaign_figures.campaign_names, "number", side_effect=lambda _, value: (value, "")):
+            (_, points, _), = campaign_figures.series(types.SimpleNamespace(labels={}), swept, rows, "sessions", "efficiency")
+        self.assertEqual([half if half is None else round(half, 2) for *_, half in points], [None, 0.99])
+
     def test_more_than_all_has_a_note(self):
         """An efficiency above 100 %, as it is shown, on the page and in the table for a paper."""
         for mean, text, note in ((100.2, "100.2* ± 0.3", True), (100.06, "100.1* ± 0.3", True), (100.04, "100.0 ± 0.3", False), (99.9, "99.9 ± 0.3", False)):
@@ -203,7 +222,7 @@ class Figures(unittest.TestCase):
             self.assertIn(line, text.splitlines())
         self.assertIn("error bars/.cd, y dir=both, y explicit", text)
         swept = types.SimpleNamespace(sweep={"rto": ["30ms"]})
-        rows = [types.SimpleNamespace(values={"rto": "30ms"}, metrics={"goodput": metric}) for metric in ((473.21, 1.52), (473.21, None), (None, None))]
+        rows = [campaign_data.Row({"rto": "30ms"}, {"goodput": metric}, 2, 0, []) for metric in ((473.21, 1.52), (473.21, None), (None, None))]
         body = [line for line in campaign_export.table(swept, rows, ["goodput"]).splitlines() if line.endswith(r"\\")]
         self.assertEqual(body, [r"rto & goodput (Mbit/s) \\", r"30ms & $473.2 \pm 1.5$ \\", r"30ms & $473.2$ \\", r"30ms & -- \\"])
 

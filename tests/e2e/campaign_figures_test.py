@@ -44,7 +44,7 @@ class Base(unittest.TestCase):
         """The figure of the first experiment, whose n-th setting has the result of(n) ± 0.5; of: n itself by default."""
         campaign = self.load(text)
         experiment, figures = campaign.experiments[0], {}
-        table = [types.SimpleNamespace(values=dict(one), mean=lambda m, n=n: of(n), half=lambda m: 0.5, faithful=True, metrics={metric: (of(n), 0.5)})
+        table = [types.SimpleNamespace(values=dict(one), mean=lambda m, n=n: of(n), shown_half=lambda m: 0.5, faithful=True, metrics={metric: (of(n), 0.5)})
                  for n, one in enumerate(dict.fromkeys(run.parameters for run in experiment.runs), 1)]
         with unittest.mock.patch.object(plot, "save", side_effect=lambda figure, folder, name: figures.update({name: figure})), \
                 unittest.mock.patch.dict(campaign_figures.PLOTS, {"ltp": (metric,)}):

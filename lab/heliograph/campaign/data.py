@@ -92,6 +92,10 @@ class Row:
         half, mean, step = self.half(name), self.mean(name), self.grain()
         return name in COUNTED and half is not None and mean is not None and step is not None and 2 * half < step * mean
 
+    def shown_half(self, name: str) -> float | None:
+        """Half of the interval for tables and figures: None also where it is less than a step."""
+        return None if self.coarse(name) else self.half(name)
+
     @property
     def faithful(self) -> bool:
         return self.count == 0
@@ -142,6 +146,6 @@ def write_csv(path: str, experiment: Experiment, table: list[Row]) -> None:
         for row in table:
             cells = []
             for name in metrics:
-                mean, half = row.metrics[name]
+                mean, half = row.metrics[name][0], row.shown_half(name)
                 cells += ["" if mean is None else f"{mean:.6g}", "" if half is None else f"{half:.3g}"]
             w.writerow([*(row.values[n] for n in names), row.repetitions, row.count, *cells])

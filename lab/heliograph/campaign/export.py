@@ -57,7 +57,7 @@ def table(experiment: Experiment, rows: list[data.Row], metrics: list[str]) -> s
     for row in rows:
         cells = [escape(row.values[n]) for n in names]
         for m in metrics:
-            mean, half = row.metrics[m]
+            mean, half = row.metrics[m][0], row.shown_half(m)
             mark = "^{*}" if data.above(m, mean) else ""
             above = above or mark
             cells.append("--" if mean is None else f"${digits(mean, 4)}{mark}" + (f" \\pm {digits(half, 2)}$" if half else "$"))

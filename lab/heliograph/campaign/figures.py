@@ -43,7 +43,7 @@ def series(campaign: Campaign, experiment: Experiment, table: list[data.Row], x:
         points, hollow = found.setdefault(named(campaign, experiment, row, others), ([], set()))
         at = campaign_names.number(x, row.values[x])[0]
         if row.mean(metric) is not None:
-            points.append((at, row.mean(metric), row.half(metric)))
+            points.append((at, row.mean(metric), row.shown_half(metric)))
             if not row.faithful:
                 hollow.add(at)
     return [(label, sorted(points, key=lambda p: p[:2]), hollow) for label, (points, hollow) in found.items()]
@@ -70,7 +70,7 @@ def bars(campaign: Campaign, experiment: Experiment, table: list[data.Row], metr
     drawn = []
     for label in colours:
         mine = [rows.get(label) for rows in groups.values()]
-        drawn.append((label, [row and row.mean(metric) for row in mine], [row and row.half(metric) for row in mine], [row is not None and not row.faithful for row in mine]))
+        drawn.append((label, [row and row.mean(metric) for row in mine], [row and row.shown_half(metric) for row in mine], [row is not None and not row.faithful for row in mine]))
     shown = [experiment.name if across is None else campaign.labels.get(f"{across} {value}", str(value)) for value in groups]
     return plot.bars(campaign_names.of_figure(campaign, experiment), campaign_names.of_metric(campaign, metric), shown, [one[:3] for one in drawn],
                      xlabel="" if across is None else campaign_names.of_axis(campaign, experiment, across), weak=[one[3] for one in drawn])
