@@ -195,7 +195,8 @@ static tick read_seconds(struct argp_state *state, const struct argument *o, con
 {
     tick t = 0;
     if (perf_options_time(arg, &t) != 0 || t < o->low)
-        argument_want(state, o->name, arg, "a time in seconds, such as 60, or with a unit");
+        argument_want(state, o->name, arg,
+                      "a time of at least 1 ms: in seconds, such as 60, or with a unit");
     return t;
 }
 

@@ -160,11 +160,12 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
         fprintf(out, "%-22s –\n%-22s –\n%-22s –\n", "retransmission cycles", "checkpoints",
                 "with losses");
     else
-        fprintf(out,
-                "%-22s %.4f per session\n%-22s %.4f per session, %.4f of them lost\n%-22s %.2f %% "
-                "of sessions\n",
-                "retransmission cycles", f->cycles_mean, "checkpoints", f->checkpoints_mean,
-                f->checkpoints_lost_mean, "with losses", 100 * f->lossy_share);
+        fprintf(
+            out,
+            "%-22s %.4f per session\n%-22s %.4f per session, %.4f per session lost\n%-22s %.2f %% "
+            "of sessions\n",
+            "retransmission cycles", f->cycles_mean, "checkpoints", f->checkpoints_mean,
+            f->checkpoints_lost_mean, "with losses", 100 * f->lossy_share);
     if (p->colour != SIM_RED)
         fprintf(out, "%-22s %.2f %%\n", "blocks delivered", 100 * f->delivered_share);
     if (p->colour == SIM_ORANGE)
