@@ -104,7 +104,7 @@ def check_exactly(lab):
     clocks = lab.run("helio-analyze", "--clock", "auto", before, after)
     assert "corrected" not in clocks, clocks
     text = lab.run("helio-analyze", before)
-    assert "one way is missing" in text and "Give the capture of what leaves it as well" in text, text
+    assert "one direction is missing" in text and "Give the capture of what leaves it as well" in text, text
     with open(before, "rb") as f, open(lab.path("cut.pcapng"), "wb") as out:
         out.write(f.read()[:-30])
     cut = subprocess.run([os.path.join(sys.argv[1], "helio-analyze"), lab.path("cut.pcapng"), after], capture_output=True, text=True, check=False)
