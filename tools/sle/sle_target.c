@@ -41,8 +41,11 @@ void target_close(struct target *t)
 
 int target_put(struct target *t, struct slice data)
 {
-    if (datagrams_is_open(&t->udp))
-        return datagrams_send(&t->udp, data);
+    if (datagrams_is_open(&t->udp)) {
+        const int earlier = datagrams_error(&t->udp); /* it goes all the same */
+        const int e = datagrams_send(&t->udp, data);
+        return e < 0 ? e : earlier;
+    }
     if (t->fd < 0)
         return 0;
     if (data.len > TARGET_MAX)
