@@ -9,7 +9,8 @@
  * What can go wrong: at the beginning an instance that the engine refuses, memory. Later the
  * connection is refused, BIND or START is refused, credentials are wrong, the provider aborts or
  * does not answer: logged, counted, and retried with growing pauses. CLTUs are lost meanwhile;
- * refused CLTUs are counted.
+ * refused CLTUs are counted. Production is interrupted or halted: then the provider takes CLTUs
+ * again after a new START (CCSDS 912.1), so FCLTU is stopped and started, without a new BIND.
  */
 #include <assert.h>
 #include <errno.h>
@@ -41,7 +42,8 @@ struct service {
     struct alarm alarm;            /* to connect; to lose patience with an ending */
     tick pause;                    /* before it is tried again */
     bool bound, active;
-    bool ending; /* it shall be stopped and unbound, or is being so */
+    bool restarting; /* from STOP to the return of the new START */
+    bool ending;     /* it shall be stopped and unbound, or is being so */
     struct sle_notice over;
     struct say_few lines;
 };
@@ -61,7 +63,7 @@ struct sle_wire {
     struct sle_gvcid channel;
     enum sle_auth_level level;
     tick retry, retry_max;
-    bool wanted, blocked;          /* blocked: the window of CLTUs is closed */
+    bool wanted, blocked;          /* blocked: CLTUs wait for the window, or a START */
     struct ready ready[READY_MAX]; /* [0, taken) are in use, up to len they wait */
     size_t taken, len;
 };
@@ -123,7 +125,7 @@ static bool is_served(const struct sle_wire *w)
 
 static void begin_operation(struct service *s)
 {
-    assert(s->conn != NULL && !s->bound && !s->active);
+    assert(s->conn != NULL && !s->active && s->bound == s->restarting);
     struct sle_start start = {.quality = SLE_GOOD_ONLY, .gvcid = s->wire->channel};
     s->bound = true;
     if (sle_user_start(s->instance, &start, now_of(s->wire)) != 0)
@@ -133,6 +135,15 @@ static void begin_operation(struct service *s)
 static void unbind_service(struct service *s)
 {
     (void)sle_user_unbind(s->instance, SLE_UNBIND_END, now_of(s->wire));
+}
+
+static void open_window(struct sle_wire *w)
+{
+    if (w->cltus.restarting)
+        return;
+    if (w->blocked)
+        frame_pump_room(&w->pump);
+    w->blocked = false;
 }
 
 static void take_start(struct service *s, const struct sle_notice *n)
@@ -146,15 +157,39 @@ static void take_start(struct service *s, const struct sle_notice *n)
         unbind_service(s);
         return;
     }
+    const bool again = s->restarting;
+    w->pump.n.connects += !again;
     s->active = true;
+    s->restarting = false;
     s->pause = 0;
-    w->pump.n.connects++;
+    if (again)
+        open_window(w);
     if (s->ending)
         (void)sle_user_stop(s->instance, now_of(w));
-    else
+    else if (!again)
         say_wire(s, 2, "bound to %s, version %u, and started",
                  sle_link_peer(sle_conn_link(s->conn)), sle_link_version(sle_conn_link(s->conn)));
     tell_state(w);
+}
+
+/* The provider takes no CLTU before a new START. */
+static void restart_service(struct service *s, const char *why)
+{
+    struct sle_wire *w = s->wire;
+    if (!s->active || s->ending)
+        return;
+    say_wire(s, 1, "%s: STOP, then START again", why);
+    s->active = false;
+    s->restarting = sle_user_stop(s->instance, now_of(w)) == 0;
+    w->blocked = true; /* frames wait */
+}
+
+static void take_stop(struct service *s)
+{
+    if (s->restarting && !s->ending)
+        begin_operation(s);
+    else
+        unbind_service(s);
 }
 
 /* A frame waits until it is read; if many wait, so do those behind them. At the end they are
@@ -169,13 +204,6 @@ static void take_frame(struct service *s, const struct sle_notice *n)
     if (w->len == READY_MAX)
         sle_conn_hold(s->conn, true);
     frame_pump_again(&w->pump);
-}
-
-static void open_window(struct sle_wire *w)
-{
-    if (w->blocked)
-        frame_pump_room(&w->pump);
-    w->blocked = false;
 }
 
 static void on_notice(void *context, struct sle_conn *c, const struct sle_notice *n)
@@ -193,7 +221,7 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         take_start(s, n);
         break;
     case SLE_STOPPED:
-        unbind_service(s);
+        take_stop(s);
         break;
     case SLE_FRAME:
         take_frame(s, n);
@@ -201,9 +229,14 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
     case SLE_CLTU_ANSWER:
         s->wire->pump.n.refused += n->diag != SLE_OK;
         open_window(s->wire);
+        if (n->diag == SLE_CLTU_UNABLE_TO_PROCESS)
+            restart_service(s, "the provider is unable to process CLTUs");
         break;
     case SLE_NOTIFIED:
         open_window(s->wire);
+        if (n->u.async.notification == SLE_ASYNC_INTERRUPTED ||
+            n->u.async.notification == SLE_ASYNC_HALTED)
+            restart_service(s, sle_notification_text(n->u.async.notification));
         break;
     case SLE_OVER:
         s->over = *n;
@@ -266,7 +299,7 @@ static void end_service(struct service *s)
     struct sle_wire *w = s->wire;
     bool again = is_served(w), in_order = s->ending;
     s->conn = NULL;
-    s->bound = s->active = s->ending = false;
+    s->bound = s->active = s->ending = s->restarting = false;
     if (s == &w->cltus)
         open_window(w);
     tell_state(w);

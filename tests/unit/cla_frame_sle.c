@@ -188,6 +188,37 @@ START_TEST(not_wanted)
 }
 END_TEST
 
+/* Production is interrupted by a CLTU, or by the operator for a while: those after it arrive. */
+START_TEST(production_is_interrupted)
+{
+    struct frame_keys centre = centre_keys();
+    begin_station(SLE_AUTH_NONE);
+    begin_chain(&centre);
+    station.interrupts = true;
+    send_bytes(&w.a, "lost", 4);
+    ck_assert(udp_flush(w.a.port->io));
+    run_until(w.v.now + TICK_S);
+    const uint64_t sent = station.cltus;
+    ck_assert(!station.interrupts && w.a.leaves);
+    send_some(&w.a, 20);
+    ck_assert(w.b.got == 20 && station.cltus > sent);
+    ck_assert(strstr(w.a.said, ": STOP, then START again") != NULL);
+    for (unsigned i = SLE_UP_INTERRUPTED; i <= SLE_UP_HALTED; i++) {
+        sle_provider_production(station.cltu, i, w.v.now);
+        send_bytes(&w.a, "lost", 4);
+        ck_assert(udp_flush(w.a.port->io));
+        run_until(w.v.now + 10 * TICK_S);
+        sle_provider_production(station.cltu, SLE_OPERATIONAL, w.v.now);
+        run_until(w.v.now + 20 * TICK_S);
+        const size_t before = w.b.got;
+        send_some(&w.a, 20);
+        ck_assert_uint_eq(w.b.got, before + 20);
+    }
+    ck_assert_uint_eq(count_of(&w.a).wire.broken, 0);
+    end_chain();
+}
+END_TEST
+
 /* Before BIND was answered there is nothing to unbind. */
 START_TEST(given_up_early)
 {
@@ -407,10 +438,22 @@ END_TEST
 
 SUITE(cla_frame_sle, t)
 {
-    const TTest *const tests[] = {
-        down_and_up,    one_channel_or_all, back_pressure,     end_under_pressure, connections_end,
-        not_wanted,     given_up_early,     no_answer_to_stop, unknown_instance,   wrong_version,
-        wrong_password, no_credentials,     start_refused,     nobody_listens,     keys};
+    const TTest *const tests[] = {down_and_up,
+                                  one_channel_or_all,
+                                  back_pressure,
+                                  end_under_pressure,
+                                  connections_end,
+                                  not_wanted,
+                                  production_is_interrupted,
+                                  given_up_early,
+                                  no_answer_to_stop,
+                                  unknown_instance,
+                                  wrong_version,
+                                  wrong_password,
+                                  no_credentials,
+                                  start_refused,
+                                  nobody_listens,
+                                  keys};
     tcase_set_timeout(t, 60);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(t, tests[i]);

@@ -23,7 +23,8 @@ static struct {
     struct stream_listener *listener;
     struct sle_conn *conn[CONNS]; /* NULL: over */
     size_t conns;
-    bool deaf; /* what was connected is not answered */
+    bool deaf;       /* what was connected is not answered */
+    bool interrupts; /* the next CLTU, once: it is not radiated, and production goes on */
     uint64_t frames, cltus, not_taken;
     struct sle_counts counts; /* at the end */
 } station;
@@ -46,6 +47,12 @@ static inline void radiate_cltus(void)
             p = address_equal(&x->self, &w.b.self) ? x : p;
         }
         sle_provider_cltu_started(station.cltu, time_now(), w.v.now);
+        if (station.interrupts) {
+            station.interrupts = false;
+            sle_provider_production(station.cltu, SLE_UP_INTERRUPTED, w.v.now);
+            sle_provider_production(station.cltu, SLE_OPERATIONAL, w.v.now);
+            continue;
+        }
         ck_assert_ptr_nonnull(p);
         virtual_arrive(p, &from, out.data);
         station.cltus++;
