@@ -102,7 +102,8 @@ bool datagrams_fire(struct datagrams *d)
     return datagrams_failed(d) == before;
 }
 
-int datagrams_error(const struct datagrams *d)
+/* What the network has reported of earlier datagrams since the last call. */
+static int take_error(const struct datagrams *d)
 {
     const int fd = udp_fd(d->io);
     int error = 0;
@@ -116,14 +117,14 @@ int datagrams_send(struct datagrams *d, struct slice data)
 {
     if (data.len > UDP_DATAGRAM_MAX)
         return helio_from_errno(EMSGSIZE);
-    const int before = datagrams_error(d);
+    const int before = take_error(d);
     if (before < 0)
         return before;
     errno = 0;
     datagrams_put(d, data);
     const bool sent = datagrams_fire(d);
     const int number = errno;
-    const int after = datagrams_error(d);
+    const int after = take_error(d);
     return after < 0 ? after : sent ? 0 : number > 0 ? helio_from_errno(number) : HELIO_EIO;
 }
 

@@ -33,8 +33,6 @@ bool datagrams_drain(struct datagrams *d);
 /* All leave; what a full socket does not take is given up. False: that, or what was put since was
  * not sent otherwise. */
 bool datagrams_fire(struct datagrams *d);
-/* What the network has reported of earlier datagrams since the last call: 0 or HELIO_E*. */
-int datagrams_error(const struct datagrams *d);
 /* Sends one datagram at once. 0, or HELIO_E*: it was not sent, or its receiver refused it. The
  * network reports a refusal after sending. Where it comes later than this call, as from another
  * machine, the next call has it, and does not send. */

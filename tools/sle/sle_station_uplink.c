@@ -4,11 +4,10 @@
  * that time it is sent to a UDP address or written to a file (length, octets), and its user is
  * notified. An interrupted CLTU is not sent. An event's order is sent before them.
  *
- * What can go wrong: the file does not take the CLTU. Then production is interrupted, as by an
- * event, and operational again: the user is notified that this CLTU was interrupted, those behind
- * it are discarded until a new START, and it is logged and counted. A datagram that the network
- * does not take, or that its receiver refuses, is logged and counted, and the CLTU is radiated all
- * the same: a user that does not send a new START (heliod's links) would be blocked for good.
+ * What can go wrong: the file does not take the CLTU, the network does not take its datagram, or
+ * its receiver refuses it. Then production is interrupted, as by an event, and operational again:
+ * the user is notified that this CLTU was interrupted, those behind it are discarded until a new
+ * START, and it is logged and counted.
  */
 #include <assert.h>
 
@@ -27,20 +26,16 @@ static void begin_order(struct instance *i, tick now)
     u->until = now + air_time(i, u->order.len);
 }
 
-/* True: production was interrupted by it, and goes on. */
-static bool fail_radiation(struct instance *i, int error, tick now)
+static void fail_radiation(struct instance *i, int error, tick now)
 {
     struct uplink *u = &i->uplink;
     const bool file = !address_given(&i->config->uplink_address);
     u->failed++;
-    station_say(i->station, LINES_UPLINK, LEVEL_WARNING, "%s: uplink %s: CLTU %u was not %s: %s%s",
-                i->config->id, i->config->uplink, u->id, file ? "written" : "sent",
-                helio_strerror(error), file ? ": production was interrupted" : "");
-    if (!file)
-        return false;
+    station_say(i->station, LINES_UPLINK, LEVEL_WARNING,
+                "%s: uplink %s: CLTU %u was not %s: %s: production was interrupted", i->config->id,
+                i->config->uplink, u->id, file ? "written" : "sent", helio_strerror(error));
     sle_provider_production(i->sle, SLE_UP_INTERRUPTED, now);
     sle_provider_production(i->sle, i->production, now);
-    return true;
 }
 
 static void end_order(struct instance *i)
@@ -66,8 +61,10 @@ static void end_radiation(struct instance *i, tick now)
         return;
     }
     const int e = target_put(&u->target, u->data);
-    if (e < 0 && fail_radiation(i, e, now))
+    if (e < 0) {
+        fail_radiation(i, e, now);
         return;
+    }
     sle_provider_cltu_radiated(i->sle, sle_now(i->station->sle, now), now);
 }
 

@@ -41,11 +41,8 @@ void target_close(struct target *t)
 
 int target_put(struct target *t, struct slice data)
 {
-    if (datagrams_is_open(&t->udp)) {
-        const int earlier = datagrams_error(&t->udp); /* it goes all the same */
-        const int e = datagrams_send(&t->udp, data);
-        return e < 0 ? e : earlier;
-    }
+    if (datagrams_is_open(&t->udp))
+        return datagrams_send(&t->udp, data);
     if (t->fd < 0)
         return 0;
     if (data.len > TARGET_MAX)
