@@ -4,7 +4,7 @@ import signal
 import time
 
 from attack import main
-from bundle_wire import Sender, bundle
+from memory_scene import MemoryScene
 
 TOTAL = 256  # MiB: bundles.total
 SIZE, COUNT, SESSIONS = 8000000, 110, 120
@@ -13,40 +13,23 @@ KEPT = 0.4
 
 def run(scene):
     """Node 4 sends bundles of 8 MB for node 5, which has stopped, to node 2: its LTP link may have all of them in transmission. Node 1 sends to an application of node 2."""
-    tcp, entry, l2, l5 = scene.ports(4)
-    tcpcl = {"adapter": "tcpcl", "tls": "off"}
-    keys = {"rate": "200Mbit/s", "sessions": SESSIONS, "rto": "10s"}
-    scene.node(1, [{**tcpcl, "name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{tcp}"}])
-    victim = scene.node(2, [{**tcpcl, "name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{tcp}"},
-                            {**tcpcl, "name": "from-4", "peer": "ipn:4.0", "local": f"127.0.0.1:{entry}"},
-                            scene.link(5, l2, l5, **keys)], store=f"{{path: {scene.lab.path('store2')}, durability: async}}", extra=f"bundles: {{total: {TOTAL}MiB}}\n")
-    stopped = scene.node(5, [scene.link(2, l5, l2, **keys)])
-    scene.receiver(2)
-
-    def goodput():
-        return max(scene.goodput(1, 2, payload="50kB", window=20) for _ in range(2))  # the machine's other work costs one of them
-
-    def fill(until):
-        s = Sender(entry, 4)
-        for number in range(COUNT):
-            s.send(bundle((4, 66), (5, 77), number, payload=bytes(SIZE), lifetime_ms=600000))
-        while time.monotonic() < until:
-            time.sleep(0.2)
-
-    before = goodput()
+    memory = MemoryScene(scene, {"rate": "200Mbit/s", "sessions": SESSIONS, "rto": "10s"},
+                         store=f"{{path: {scene.lab.path('store2')}, durability: async}}", extra=f"bundles: {{total: {TOTAL}MiB}}\n")
+    stopped = memory.node_5()
+    before = memory.goodput()
     stopped.send_signal(signal.SIGSTOP)
-    with scene.attack(fill, settle=0):
+    with scene.attack(memory.fill(COUNT, SIZE), settle=0):
         until, status, sending = time.monotonic() + 60, {"bytes": 0}, 0
         while status["bytes"] < COUNT * SIZE * 0.7 and time.monotonic() < until:
             time.sleep(0.2)
             status = scene.control(2, "status")
             sending = max(sending, status["sending_bytes"] / 2**20)  # before sessions are given up
-        during = goodput()
+        during = memory.goodput()
     scene.figure("node 2", {"before": before, "during": during, **status})
     scene.took_place("MB of bundles", round(status["bytes"] / 1e6), 2 * TOTAL)
     scene.took_place("MiB in transmission", round(sending), TOTAL // 8)
     scene.bound("MiB in transmission", round(sending, 1), "<=", TOTAL / 2)
-    scene.bound("anonymous memory, MiB", scene.anonymous_peak(victim), "<=", TOTAL + 64)
+    scene.bound("anonymous memory, MiB", scene.anonymous_peak(memory.victim), "<=", TOTAL + 64)
     scene.bound("goodput kept", round(during / before, 4), ">=", KEPT)
     stopped.send_signal(signal.SIGCONT)
     until = time.monotonic() + 60
