@@ -35,10 +35,7 @@ struct seglog;
 /* Rates of the last 5 minutes, and of the last hour: bit/s, each the mean of a step. Those of the
  * links are kept while somebody may look (http.listen). */
 enum meter_span { METER_MINUTES, METER_HOUR, METER_SPANS };
-#define METER_STEP_S                                                                               \
-    {                                                                                              \
-        5, 60                                                                                      \
-    }
+extern const unsigned meter_step_s[METER_SPANS];
 #define METER_PAST 60 /* steps of a span */
 struct meter_past {
     unsigned first, len; /* a ring */

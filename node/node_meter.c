@@ -21,7 +21,7 @@ static uint64_t rate_of(uint64_t bytes, uint64_t before, tick time)
                                        : (uint64_t)((double)(bytes - before) * 8e9 / (double)time);
 }
 
-static const unsigned step_s[METER_SPANS] = METER_STEP_S;
+const unsigned meter_step_s[METER_SPANS] = {5, 60};
 
 /* One step more. A counter that is less than before began anew. */
 static void add_step(struct meter_past *p, uint64_t tx, uint64_t rx, tick now)
@@ -57,7 +57,7 @@ static void keep_span(struct node *n, enum meter_span span, tick now)
     struct meter_past *all = own_past(&n->past);
     double tx = 0, rx = 0;
     if (all == NULL ||
-        (all[span].at != 0 && now - all[span].at < step_s[span] * TICK_S - TICK_S / 2))
+        (all[span].at != 0 && now - all[span].at < meter_step_s[span] * TICK_S - TICK_S / 2))
         return;
     for (size_t i = 0; i < n->links_len; i++) {
         struct link_meter *m = n->links[i] == NULL ? NULL : &n->links[i]->meter;

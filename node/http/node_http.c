@@ -49,12 +49,11 @@ static json_t *past_json(const struct meter_past *past)
 /* The length of a step of each span, and the time since the latest one ended. */
 static json_t *steps_json(const struct node *n)
 {
-    static const unsigned step_s[METER_SPANS] = METER_STEP_S;
     tick now = world_now(n->world);
     json_t *out = json_array();
     for (enum meter_span s = METER_MINUTES; s < METER_SPANS; s++) {
         tick since = n->past == NULL ? 0 : now - n->past[s].at;
-        json_array_append_new(out, json_pack("{s:i,s:f}", "step_s", (int)step_s[s], "ended_s",
+        json_array_append_new(out, json_pack("{s:i,s:f}", "step_s", (int)meter_step_s[s], "ended_s",
                                              (double)since / (double)TICK_S));
     }
     return out;
