@@ -441,8 +441,8 @@ struct clocks_estimate clocks_pair_estimate(const struct clocks_pair *p)
     double drift = clocks_drifts(&e) ? e.drift : 0;
     e.offset_ns = find_offset(p, drift) + drift * (double)(int64_t)(e.from - p->base);
     e.error_ns = n > 0 ? points[0].delay : ((double)least[0] + (double)least[1]) / 2;
-    for (size_t i = 1; i < n;
-         i++) /* with drift, the least differences of the two directions are of different times */
+    /* With drift, the least differences of the two directions are of different times. */
+    for (size_t i = 1; i < n; i++)
         e.error_ns = fmin(e.error_ns, points[i].delay);
     e.error_ns = fmax(e.error_ns, 0);
     assert(!isnan(e.offset_ns) && e.error_ns >= 0);
