@@ -51,7 +51,7 @@ each with 1 to 8 times the blocks under way in a round trip, and with 0.8 and 0.
 
 *Regret* is the additional share of the capacity of the grid's best number with the same recovery, with its 95 % interval (paired: all meet the same fades). *Least* is the smallest number within the noise of the best:
 0.05 points, or the 95 % interval of the difference. *Size* is the chosen number over the least. *Holds* counts the realisations of the five in which the choice carries as much as the largest number of the grid with the same timer, but for
-0.1 points; rows with – are of searches on the trace alone (`--realisations 0`). `take` of helio-tune is the row *taken*. The test `validation_tune_regret` does the same for one channel of few segments.
+0.1 points. `take` of helio-tune is the row *taken*. The test `validation_tune_regret` does the same for one channel of few segments.
 
     cmake --build build/release --target tune_regret        or: tests/validation/tune_regret.py BIN_DIR --write docs/figures/tune-regret.json
 

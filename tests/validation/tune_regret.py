@@ -137,15 +137,11 @@ def holds(rows):
     return all(right(one) for row in rows.values() for one in row["recovery"].values()) and not surely_less(*held(rows))
 
 
-def held_words(one):
-    return f"{one['holds']} of {RUNS}" if "holds" in one else "–"  # of a search on the trace alone
-
-
 def lines(name, row):
     trace, delay = name.split()
     for recovery, one in row["recovery"].items():
         yield (f"| `{trace}` | {WAYS[delay]} | `{recovery}`{', taken' if recovery == row['taken'] else ''} | {one['sessions']} | {100 * one['share']:.2f} | "
-               f"{100 * one['best_share']:.2f} | {100 * one['regret']:.2f} ± {100 * one['regret_ci95']:.2f} | {one['least']} | {one['size']:.2f} | {held_words(one)} |")
+               f"{100 * one['best_share']:.2f} | {100 * one['regret']:.2f} ± {100 * one['regret_ci95']:.2f} | {one['least']} | {one['size']:.2f} | {one['holds']} of {RUNS} |")
 
 
 def table(rows):
