@@ -1,110 +1,196 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each row becomes an option of argp. A row without a short name gets a key that depends on its
- * place in the table. What can go wrong: a wrong argument, which ends the program. */
+/* Each row becomes an option of argp, each part of a table a child of its parser. A row without a
+ * short name gets a key that depends on its place. What can go wrong: a wrong argument, which ends
+ * the program. */
 #include "conf/conf_arguments.h"
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "os/address.h"
 #include "os/arguments.h"
 
-enum { KEY_FIRST = 512 };
+enum { KEY_FIRST = 512, WHY_CAP = 512 };
 
 struct parse {
-    const struct argument_table *arguments;
+    const struct argument *options;
+    void (*word)(struct argp_state *state, char *arg, void *base);
+    void (*end)(struct argp_state *state, void *base);
     void *base;
+    struct parse *parts; /* NULL: there are none */
+    size_t parts_len;
 };
+
+static bool is_row(const struct argument *o)
+{
+    return o->name != NULL || o->help != NULL;
+}
 
 /* The row with this key; of an alias the row that it names. NULL: there is none. */
 static const struct argument *find_option(const struct argument *o, int key)
 {
     const struct argument *real = o;
-    for (int i = 0; o[i].name != NULL; i++) {
+    for (int i = 0; is_row(&o[i]); i++) {
         real = (o[i].flags & OPTION_ALIAS) == 0 ? &o[i] : real;
-        if (key == (o[i].key != 0 ? o[i].key : KEY_FIRST + i))
+        if (o[i].name != NULL && key == (o[i].key != 0 ? o[i].key : KEY_FIRST + i))
             return real;
     }
     return NULL;
 }
 
-static void write_number(const struct argument *o, void *base, uint64_t v)
+union value {
+    uint64_t number;
+    double share;
+    int choice;
+    bool flag;
+};
+
+/* Reads the value as a key of a configuration is read. */
+static union value read_value(struct argp_state *state, const struct argument *o, const char *arg)
 {
-    const uint32_t narrow = (uint32_t)v;
-    assert(o->size == sizeof v || (o->size == sizeof narrow && o->high <= UINT32_MAX));
-    memcpy(argument_field(o, base), o->size == sizeof v ? (const void *)&v : &narrow, o->size);
+    const struct conf_option option = {
+        .key = o->name, .type = o->type, .min = o->min, .max = o->max, .choices = o->choices};
+    union value v = {.number = 0};
+    char why[WHY_CAP];
+    if (conf_option_set(&option, &v, arg, why, sizeof why) < 0)
+        argp_error(state, "--%s: %s", o->name, why);
+    return v;
 }
 
-static void write_bool(const struct argument *o, void *base, bool v)
+uint64_t argument_number(struct argp_state *state, const struct argument *o, const char *arg)
 {
-    assert(o->size == sizeof v);
-    memcpy(argument_field(o, base), &v, sizeof v);
+    return read_value(state, o, arg).number;
 }
 
-static void write_text(const struct argument *o, void *base, const char *v)
+static void write_number(const struct argument *o, void *field, uint64_t v)
 {
-    assert(o->size == sizeof v);
-    memcpy(argument_field(o, base), &v, sizeof v);
+    const uint32_t v32 = (uint32_t)v;
+    const uint16_t v16 = (uint16_t)v;
+    const uint8_t v8 = (uint8_t)v;
+    assert(o->size == sizeof v ||
+           (o->max != 0 ? o->max : v) < UINT64_C(1) << (8 * o->size)); /* the table is ours */
+    memcpy(field,
+           o->size == sizeof v     ? (const void *)&v
+           : o->size == sizeof v32 ? (const void *)&v32
+           : o->size == sizeof v16 ? (const void *)&v16
+                                   : &v8,
+           o->size);
+}
+
+static void write_text(const struct argument *o, void *field, const char *text)
+{
+    assert(o->size == sizeof text);
+    memcpy(field, &text, sizeof text);
+}
+
+static void write_address(struct argp_state *state, const struct argument *o, void *field,
+                          const char *arg)
+{
+    struct address a;
+    assert(o->size == sizeof a);
+    if (address_parse(arg, &a) != 0)
+        argument_want(state, o->name, arg, address_hint);
+    memcpy(field, &a, sizeof a);
 }
 
 static void set_option(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    switch (o->type) {
-    case ARGUMENT_TEXT:
-        write_text(o, base, arg);
-        break;
-    case ARGUMENT_SET:
-    case ARGUMENT_CLEAR:
-        write_bool(o, base, o->type == ARGUMENT_SET);
-        break;
-    case ARGUMENT_COUNT:
-        write_number(o, base, argument_count(state, o->name, arg, o->low, o->high));
-        break;
-    case ARGUMENT_SIZE:
-        write_number(o, base, argument_size(state, o->name, arg, o->low, o->high));
-        break;
-    case ARGUMENT_SERVICE:
-        if (*arg == '\0' || strlen(arg) >= 64)
-            argument_want(state, o->name, arg, "a short name or number");
-        write_text(o, base, arg);
-        break;
-    case ARGUMENT_OWN:
+    void *field = argument_field(o, base);
+    const char *text = arg != NULL ? arg : o->without != NULL ? o->without : "yes";
+    if (o->own != NULL)
         o->own(state, o, arg, base);
-        break;
-    }
+    else if (option_is_text(o->type))
+        write_text(o, field, text);
+    else if (o->type == OPTION_ADDRESS)
+        write_address(state, o, field, text);
+    else if (o->type == OPTION_CHOICE)
+        write_number(o, field, o->min + (unsigned)read_value(state, o, text).choice);
+    else if (o->type == OPTION_BOOL)
+        write_number(o, field, read_value(state, o, text).flag);
+    else if (o->type == OPTION_SHARE) {
+        const double share = read_value(state, o, text).share;
+        memcpy(field, &share, sizeof share);
+    } else
+        write_number(o, field, read_value(state, o, text).number);
+}
+
+void argument_set_service(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    if (*arg == '\0' || strlen(arg) >= 64)
+        argument_want(state, o->name, arg, "a short name or number");
+    write_text(o, argument_field(o, base), arg);
+}
+
+void argument_set_loss(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    const struct argument share = {.name = o->name, .type = OPTION_SHARE};
+    const double v = read_value(state, &share, arg).share;
+    assert(o->size == sizeof v);
+    if (v >= 1)
+        argument_want(state, o->name, arg, "a share from 0 to below 1, such as 0.01");
+    memcpy(argument_field(o, base), &v, sizeof v);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    const struct parse *p = state->input;
-    const struct argument_table *a = p->arguments;
+    struct parse *p = state->input;
     const struct argument *o;
-    if (key == ARGP_KEY_END && a->end != NULL)
-        a->end(state, p->base);
-    else if (key == ARGP_KEY_ARG && a->word != NULL)
-        a->word(state, arg, p->base);
-    else if ((o = find_option(a->options, key)) != NULL)
+    for (size_t i = 0; key == ARGP_KEY_INIT && i < p->parts_len; i++)
+        state->child_inputs[i] = &p->parts[i];
+    if (key == ARGP_KEY_END && p->end != NULL)
+        p->end(state, p->base);
+    else if (key == ARGP_KEY_ARG && p->word != NULL)
+        p->word(state, arg, p->base);
+    else if ((o = find_option(p->options, key)) != NULL)
         set_option(state, o, arg, p->base);
     else
         return ARGP_ERR_UNKNOWN;
     return 0;
 }
 
+/* The rows of one list behind those before in `all`; *used counts them and the row that ends the
+ * list. Returns the first one. */
+static struct argp_option *add_rows(const struct argument *o, struct argp_option *all, size_t *used)
+{
+    struct argp_option *first = &all[*used];
+    for (int i = 0; is_row(&o[i]); i++) {
+        assert(*used < ARGUMENTS_MAX);
+        all[(*used)++] = (struct argp_option){.name = o[i].name,
+                                              .key = o[i].name == NULL ? 0
+                                                     : o[i].key != 0   ? o[i].key
+                                                                       : KEY_FIRST + i,
+                                              .arg = o[i].arg,
+                                              .flags = o[i].flags,
+                                              .doc = o[i].help,
+                                              .group = o[i].group};
+    }
+    all[(*used)++] = (struct argp_option){0};
+    return first;
+}
+
 void argument_table_parse(const struct argument_table *a, int argc, char **argv, void *base)
 {
-    struct argp_option options[ARGUMENTS_MAX + 1] = {{0}};
-    struct parse p = {a, base};
-    for (int i = 0; a->options[i].name != NULL; i++) {
-        const struct argument *o = &a->options[i];
-        assert(i < ARGUMENTS_MAX);
-        options[i] = (struct argp_option){.name = o->name,
-                                          .key = o->key != 0 ? o->key : KEY_FIRST + i,
-                                          .arg = o->arg,
-                                          .flags = o->flags,
-                                          .doc = o->help,
-                                          .group = o->group};
+    struct argp_option all[ARGUMENTS_MAX + ARGUMENT_PARTS_MAX + 1];
+    struct argp argps[ARGUMENT_PARTS_MAX];
+    struct argp_child children[ARGUMENT_PARTS_MAX + 1] = {{0}};
+    struct parse parts[ARGUMENT_PARTS_MAX];
+    struct parse p = {a->options, a->word, a->end, base, parts, 0};
+    size_t used = 0;
+    const struct argp argp = {.options = add_rows(a->options, all, &used),
+                              .parser = parse_option,
+                              .args_doc = a->args_doc,
+                              .doc = a->doc,
+                              .children = children};
+    for (const struct argument_part *t = a->parts; t != NULL && t->options != NULL; t++) {
+        const size_t i = p.parts_len++;
+        assert(i < ARGUMENT_PARTS_MAX);
+        parts[i] =
+            (struct parse){.options = t->options, .end = t->end, .base = (char *)base + t->offset};
+        argps[i] =
+            (struct argp){.options = add_rows(t->options, all, &used), .parser = parse_option};
+        children[i] = (struct argp_child){&argps[i], 0, t->heading, t->group};
     }
-    const struct argp argp = {
-        .options = options, .parser = parse_option, .args_doc = a->args_doc, .doc = a->doc};
-    argument_parse(&argp, argc, argv, 0, &p);
+    argument_parse(&argp, argc, argv, a->flags, &p);
 }

@@ -73,7 +73,10 @@ static void refuse_number(const struct conf_option *o, const char *text, char *w
     const bool extra = o->choices != NULL && o->type != OPTION_RATE; /* its hint has its word */
     const char *last_or = extra ? ", or " : "", *word = extra ? o->choices : "";
     char right[UNITS_MEND_CAP];
-    if (o->type == OPTION_COUNT && o->help != NULL && o->choices == NULL)
+    if (o->type == OPTION_COUNT && o->help == NULL && o->choices == NULL && o->max != 0)
+        snprintf(why, cap, "\"%s\" is not understood; write a whole number from %llu to %llu", text,
+                 (unsigned long long)o->min, (unsigned long long)o->max);
+    else if (o->type == OPTION_COUNT && o->help != NULL && o->choices == NULL)
         snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit: %s", text,
                  o->help);
     else if (o->type == OPTION_COUNT)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a key of a configuration means, and one value by that description. */
+/* What a key of a configuration, or an option of a command line, means, and one value by that
+ * description. */
 #ifndef CONF_CONF_VALUE_H
 #define CONF_CONF_VALUE_H
 
@@ -11,13 +12,13 @@
 
 /* Kinds of configuration values; the type of the field at `offset` is given in brackets. */
 enum option_type {
+    OPTION_TEXT,     /* [char *] owned by the configuration */
     OPTION_DURATION, /* [tick] */
     OPTION_RATE,     /* [uint64_t] bit/s, 0 = unlimited, which only the word of that name writes:
                         its min is 1, and `choices` "unlimited" where that is allowed */
     OPTION_SIZE,     /* [uint64_t] bytes */
     OPTION_COUNT,    /* [uint64_t] */
     OPTION_BOOL,     /* [bool] yes/no, true/false */
-    OPTION_TEXT,     /* [char *] owned by the configuration */
     OPTION_CHOICE,   /* [int] index into choices, separated by "|" */
     OPTION_EID,      /* [struct eid]; read by the program's own setter */
     OPTION_ADDRESS,  /* [struct address] HOST:PORT or [V6]:PORT, numeric; likewise. The port may
@@ -48,7 +49,7 @@ struct conf_option {
     const char *initial; /* default as a person would write it; NULL: the key is required */
     uint64_t min, max;   /* of durations (ns), rates, sizes, counts; max 0 = no limit */
     const char *choices; /* of a number: a word that means 0, also outside the range */
-    const char *help;    /* one line for the reference */
+    const char *help;    /* one line for the reference; NULL: of a command line */
 };
 
 /* Writes the value of `text` into the field of `base`. Returns 0; HELIO_EFORMAT with what is wrong

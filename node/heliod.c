@@ -46,9 +46,12 @@ static const char help[] =
 
 static const char *type_text(const struct conf_option *o)
 {
-    static const char *const names[] = {"duration", "rate",   "size", "number",  "yes|no",
-                                        "text",     "choice", "EID",  "address", "address or name",
-                                        "share"};
+    static const char *const names[] = {
+        [OPTION_DURATION] = "duration", [OPTION_RATE] = "rate",
+        [OPTION_SIZE] = "size",         [OPTION_COUNT] = "number",
+        [OPTION_BOOL] = "yes|no",       [OPTION_EID] = "EID",
+        [OPTION_ADDRESS] = "address",   [OPTION_HOST] = "address or name",
+        [OPTION_SHARE] = "share"};
     return o->type == OPTION_CHOICE  ? o->choices
            : option_is_text(o->type) ? "text"
                                      : names[o->type];

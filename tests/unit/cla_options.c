@@ -393,10 +393,23 @@ static char *read_page(const char *path)
 
 static const char *kind(enum option_type type)
 {
-    static const char *const names[] = {"duration", "rate",   "size", "count",   "yes/no",
-                                        "text",     "choice", "EID",  "address", "address or name",
-                                        "share"};
+    static const char *const names[] = {[OPTION_DURATION] = "duration",
+                                        [OPTION_RATE] = "rate",
+                                        [OPTION_SIZE] = "size",
+                                        [OPTION_COUNT] = "count",
+                                        [OPTION_BOOL] = "yes/no",
+                                        [OPTION_CHOICE] = "choice",
+                                        [OPTION_EID] = "EID",
+                                        [OPTION_ADDRESS] = "address",
+                                        [OPTION_HOST] = "address or name",
+                                        [OPTION_SHARE] = "share"};
     return option_is_text(type) ? "text" : names[type];
+}
+
+static bool is_number(enum option_type type)
+{
+    return type == OPTION_DURATION || type == OPTION_RATE || type == OPTION_SIZE ||
+           type == OPTION_COUNT;
 }
 
 static void limit(char out[32], enum option_type type, uint64_t v)
@@ -427,13 +440,13 @@ static void row(const struct conf_option *o, char out[512])
         const char between = strchr(o->choices, '/') != NULL ? ' ' : '/'; /* ldpc1/2 is a word */
         for (char *bar; (bar = strchr(range, '|')) != NULL;)
             *bar = between;
-        if (o->type <= OPTION_COUNT) { /* a word beside the numbers */
+        if (is_number(o->type)) { /* a word beside the numbers */
             limit(low, o->type, o->min);
             limit(high, o->type, o->max);
             snprintf(range, sizeof range, "%s …%s%s, %s", low, o->max != 0 ? " " : "",
                      o->max != 0 ? high : "", o->choices);
         }
-    } else if (o->type <= OPTION_COUNT) {
+    } else if (is_number(o->type)) {
         limit(low, o->type, o->min);
         limit(high, o->type, o->max);
         if (o->max != 0)

@@ -12,13 +12,23 @@ struct options {
     uint32_t narrow;
     bool set, clear, ended;
     int own;
+    uint8_t octet;
+    enum { FIRST = 3, SECOND } choice;
+    bool second;
+    double share;
+    tick time;
+    uint64_t rate;
+    struct options_part {
+        const char *text;
+        bool ended;
+    } part;
 };
 
 static void add_own(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     int *own = argument_field(o, base);
     (void)state;
-    *own += arg == NULL ? 1 : (int)strlen(arg) * (int)o->low;
+    *own += arg == NULL ? 1 : (int)strlen(arg) * (int)o->min;
 }
 
 /* The first word ends the options that it can see: the rest is taken as it is. */
@@ -42,25 +52,48 @@ static void end_options(struct argp_state *state, void *base)
 
 static const struct argument rows[] = {
     {"text", 't', "TEXT", .help = "A text", FIELD(text)},
-    {"service", 0, "NAME", .help = "A name", .type = ARGUMENT_SERVICE, FIELD(service)},
-    {"count", 'c', "N", .help = "A number", .type = ARGUMENT_COUNT, FIELD(count), .high = 100},
+    {"service", 0, "NAME", .help = "A name", .own = argument_set_service, FIELD(service)},
+    {"count", 'c', "N", .help = "A number", .type = OPTION_COUNT, FIELD(count), .max = 100},
     {"bundles", 'n', .flags = OPTION_ALIAS},
     {"number", 0, .flags = OPTION_ALIAS},
-    {"size", 0, "SIZE", .help = "Bytes", .type = ARGUMENT_SIZE, FIELD(size), .high = INT64_MAX},
-    {"narrow", 0, "N", .help = "32 bits", .type = ARGUMENT_COUNT, FIELD(narrow), .low = 1,
-     .high = UINT32_MAX},
-    {"set", 's', .help = "True", .type = ARGUMENT_SET, FIELD(set)},
-    {"clear", 0, .help = "False", .type = ARGUMENT_CLEAR, FIELD(clear)},
-    {"own", 'o', "X", OPTION_ARG_OPTIONAL, .help = "Own", .type = ARGUMENT_OWN, .own = add_own,
-     FIELD(own), .low = 10},
+    {"size", 0, "SIZE", .help = "Bytes", .type = OPTION_SIZE, FIELD(size), .max = INT64_MAX},
+    {"narrow", 0, "N", .help = "32 bits", .type = OPTION_COUNT, FIELD(narrow), .min = 1,
+     .max = UINT32_MAX},
+    {"set", 's', .help = "True", .type = OPTION_BOOL, FIELD(set)},
+    {"clear", 0, .help = "False", .type = OPTION_BOOL, .without = "no", FIELD(clear)},
+    {"octet", 0, "N", .help = "8 bits", .type = OPTION_COUNT, FIELD(octet), .max = 255},
+    {"choice", 0, "WORD", .help = "One of them", .type = OPTION_CHOICE, .choices = "first|second",
+     .min = FIRST, FIELD(choice)},
+    {"second", 0, "WORD", .help = "The second", .type = OPTION_CHOICE, .choices = "first|second",
+     FIELD(second)},
+    {"share", 0, "SHARE", .help = "A share", .type = OPTION_SHARE, FIELD(share)},
+    {NULL, .help = "Times:", .group = 2},
+    {"time", 0, "TIME", OPTION_ARG_OPTIONAL, .help = "A time", .group = 2, .type = OPTION_DURATION,
+     .without = "60s", FIELD(time), .min = TICK_MS},
+    {"rate", 0, "RATE", .help = "A rate", .type = OPTION_RATE, .choices = "unlimited", .min = 1,
+     FIELD(rate)},
+    {"own", 'o', "X", OPTION_ARG_OPTIONAL, .help = "Own", .own = add_own, FIELD(own), .min = 10},
     {0}};
+
+static const struct argument part_rows[] = {{"part-text", 0, "TEXT", .help = "A text of the part",
+                                             ARGUMENT_FIELD(struct options_part, text)},
+                                            {0}};
+
+static void end_part(struct argp_state *state, void *base)
+{
+    struct options_part *p = base;
+    (void)state;
+    p->ended = true;
+}
 
 static struct options parse(const char *const *words)
 {
-    static const struct argument_table table = {rows, "WORD…", "A program.", take_words,
-                                                end_options};
+    static const struct argument_part parts[] = {
+        {part_rows, offsetof(struct options, part), "Of the part:", 3, end_part}, {0}};
+    static const struct argument_table table = {rows,       "WORD…",     "A program.",
+                                                take_words, end_options, .parts = parts};
     struct options o = {.clear = true};
-    char *argv[16] = {(char[]){"program"}}, text[16][80];
+    char *argv[24] = {(char[]){"program"}}, text[24][80];
     int argc = 1;
     for (; *words != NULL; words++, argc++) {
         snprintf(text[argc], sizeof text[argc], "%s", *words);
@@ -70,6 +103,7 @@ static struct options parse(const char *const *words)
     argument_table_parse(&table, argc, argv, &o);
     /* Texts are borrowed from argv, which ends with this call. */
     o.text = o.text == NULL ? NULL : "borrowed";
+    o.part.text = o.part.text == NULL ? NULL : "borrowed";
     o.service = o.service == NULL ? NULL : "borrowed";
     o.word = o.word == NULL ? NULL : o.word == text[argc - 1] ? "the last" : "before";
     o.last = NULL;
@@ -89,6 +123,25 @@ START_TEST(each_type)
     ck_assert(o.set && !o.clear && o.ended);
     ck_assert_int_eq(o.own, 0);
     ck_assert_ptr_null(o.word);
+}
+END_TEST
+
+/* The types of a configuration, in fields as narrow as their range. */
+START_TEST(types_of_configurations)
+{
+    const struct options o = parse((const char *const[]){
+        "--octet", "255", "--choice", "second", "--second=second", "--share", "0.25", "--time",
+        "--rate=2Mbit/s", "--part-text", "x", "--", "word", NULL});
+    ck_assert_uint_eq(o.octet, 255);
+    ck_assert_int_eq(o.choice, SECOND);
+    ck_assert(o.second);
+    ck_assert_double_eq(o.share, 0.25);
+    ck_assert_uint_eq(o.time, 60 * TICK_S);
+    ck_assert_uint_eq(o.rate, 2000000);
+    ck_assert_str_eq(o.part.text, "borrowed");
+    ck_assert(o.part.ended && o.ended);
+    ck_assert_uint_eq(parse((const char *const[]){"--time=2ms", NULL}).time, 2 * TICK_MS);
+    ck_assert_uint_eq(parse((const char *const[]){"--rate=unlimited", NULL}).rate, 0);
 }
 END_TEST
 
@@ -137,6 +190,30 @@ START_TEST(below_its_range)
 }
 END_TEST
 
+START_TEST(above_its_width)
+{
+    REFUSED("--octet", "256");
+}
+END_TEST
+
+START_TEST(time_below_its_range)
+{
+    REFUSED("--time=1us");
+}
+END_TEST
+
+START_TEST(no_word_of_the_choice)
+{
+    REFUSED("--choice", "third");
+}
+END_TEST
+
+START_TEST(rate_of_nothing)
+{
+    REFUSED("--rate", "0");
+}
+END_TEST
+
 START_TEST(no_service)
 {
     REFUSED("--service", "");
@@ -158,11 +235,16 @@ END_TEST
 SUITE(tools_arguments, t)
 {
     tcase_add_test(t, each_type);
+    tcase_add_test(t, types_of_configurations);
     tcase_add_test(t, defaults_stay);
     tcase_add_test(t, other_names);
     tcase_add_test(t, own_and_words);
     tcase_add_exit_test(t, above_its_range, 2);
     tcase_add_exit_test(t, below_its_range, 2);
+    tcase_add_exit_test(t, above_its_width, 2);
+    tcase_add_exit_test(t, time_below_its_range, 2);
+    tcase_add_exit_test(t, no_word_of_the_choice, 2);
+    tcase_add_exit_test(t, rate_of_nothing, 2);
     tcase_add_exit_test(t, no_service, 2);
     tcase_add_exit_test(t, unknown_option, 2);
     tcase_add_exit_test(t, refused_at_the_end, 2);

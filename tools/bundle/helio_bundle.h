@@ -22,10 +22,10 @@ struct bundle_files {
     int count;
 };
 #define BUNDLE_FILES_OPTIONS                                                                       \
-    {"json", 'j', .help = "Print one JSON object per file", .type = ARGUMENT_SET,                  \
+    {"json", 'j', .help = "Print one JSON object per file", .type = OPTION_BOOL,                   \
      ARGUMENT_FIELD(struct bundle_files, json)},                                                   \
     {                                                                                              \
-        "hex", 'x', .help = "The files are hexadecimal text", .type = ARGUMENT_SET,                \
+        "hex", 'x', .help = "The files are hexadecimal text", .type = OPTION_BOOL,                 \
                     ARGUMENT_FIELD(struct bundle_files, hex)                                       \
     }
 /* The files; for `word` and `end` of a command's table. */

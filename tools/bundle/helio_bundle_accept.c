@@ -36,18 +36,18 @@ static void check_accept(struct argp_state *state, void *base)
     }
 #define JSON_OPTION                                                                                \
     {                                                                                              \
-        "json", 'j', .help = "Print one JSON object", .type = ARGUMENT_SET, SECURE_FIELD(json)     \
+        "json", 'j', .help = "Print one JSON object", .type = OPTION_BOOL, SECURE_FIELD(json)      \
     }
 #define HEX_OPTION                                                                                 \
     {                                                                                              \
-        "hex", 0, .help = "FILE is hexadecimal text", .type = ARGUMENT_SET, SECURE_FIELD(hex)      \
+        "hex", 0, .help = "FILE is hexadecimal text", .type = OPTION_BOOL, SECURE_FIELD(hex)       \
     }
 
 static const struct argument verify_options[] = {
     KEY_OPTION,
     JSON_OPTION,
     {"strip", 0, .help = "Remove what was verified, and write the bundle to -o",
-     .type = ARGUMENT_SET, SECURE_FIELD(strip)},
+     .type = OPTION_BOOL, SECURE_FIELD(strip)},
     {"output", 'o', "FILE", .help = "With --strip: where the bundle goes", SECURE_FIELD(output)},
     HEX_OPTION,
     {0}};

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/units.h"
 #include "bp/codec/qos.h"
 #include "os/arguments.h"
 #include "os/clock.h"
@@ -27,96 +26,54 @@ struct make_options {
     size_t block_used;
 };
 
-enum {
-    KEY_SEQUENCE = 256,
-    KEY_TIME,
-    KEY_CRC,
-    KEY_PRIMARY_CRC,
-    KEY_PREVIOUS,
-    KEY_AGE,
-    KEY_HOPS,
-    KEY_BLOCK,
-    KEY_FRAGMENT,
-    KEY_TEXT,
-    KEY_PRIORITY,
-};
-
-static const struct argp_option options[] = {
-    {"destination", 'd', "EID", 0, "Destination (required): ipn:1.2 or dtn://node/demux", 0},
-    {"source", 's', "EID", 0, "Source; without it the bundle is anonymous", 0},
-    {"report-to", 'r', "EID", 0, "Where status reports go; dtn:none", 0},
-    {"lifetime", 'l', "TIME", 0, "Lifetime; 1d", 0},
-    {"flags", 'f', "NAME,...", 0,
-     "admin, no-fragment, app-ack, report-time, report-reception, report-forwarding, "
-     "report-delivery, report-deletion",
-     0},
-    {"time", KEY_TIME, "MS", 0, "Creation time, ms since 2000; the present time; 0 adds an age", 0},
-    {"sequence", KEY_SEQUENCE, "N", 0, "Sequence number; 0", 0},
-    {"crc", KEY_CRC, "none|16|32c", 0, "CRC of the payload and extension blocks; 32c", 0},
-    {"primary-crc", KEY_PRIMARY_CRC, "none|16|32c", 0, "CRC of the primary block; 32c", 0},
-    {"previous-node", KEY_PREVIOUS, "EID", 0, "Add a previous node block", 0},
-    {"age", KEY_AGE, "TIME", 0, "Add a bundle age block", 0},
-    {"hop-limit", KEY_HOPS, "N[:COUNT]", 0, "Add a hop count block", 0},
-    {"priority", KEY_PRIORITY, "CLASS[:N]", 0,
-     "Add a priority block (type 193): bulk, normal, expedited, or expedited:N with an ordinal, 0 "
-     "to 254",
-     0},
-    {"block", KEY_BLOCK, "TYPE:FLAGS:HEX", 0, "Add an extension block; may be repeated", 0},
-    {"fragment", KEY_FRAGMENT, "OFFSET:TOTAL", 0, "Make the payload a fragment", 0},
-    {"payload", 'p', "FILE", 0, "Payload; \"-\" is standard input", 0},
-    {"text", KEY_TEXT, "TEXT", 0, "Payload as text", 0},
-    {"output", 'o', "FILE", 0, "Where the bundle goes; standard output", 0},
-    {0}};
-
-static void set_eid(struct argp_state *state, const char *option, const char *text, struct eid *out)
+static void set_eid(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    if (eid_parse(text, out) != 0)
+    if (eid_parse(arg, argument_field(o, base)) != 0)
         argp_error(state,
                    "--%s %s: not an EID; ipn:NODE.SERVICE, ipn:ALLOCATOR.NODE.SERVICE, "
                    "dtn://NODE/DEMUX or dtn:none is expected",
-                   option, text);
+                   o->name, arg);
 }
 
-static uint64_t parse_number(struct argp_state *state, const char *option, const char *text)
+static void set_previous(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    uint64_t value = 0;
-    if (units_count(text, UINT64_MAX, &value) != 0)
-        argp_error(state, "--%s %s: a number is expected", option, text);
-    return value;
+    struct make_options *m = base;
+    m->bundle.has_previous = true;
+    set_eid(state, o, arg, base);
 }
 
-static uint64_t duration_ms(struct argp_state *state, const char *option, const char *text)
+/* Milliseconds. */
+static void set_duration(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    tick value = 0;
-    if (units_duration(text, &value) != 0)
-        argp_error(state, "--%s %s: %s is expected", option, text, units_duration_hint);
-    return value / TICK_MS;
+    *(uint64_t *)argument_field(o, base) = argument_number(state, o, arg) / TICK_MS;
 }
 
-static enum crc_type crc_value(struct argp_state *state, const char *option, const char *text)
+static void set_age(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    static const char *const names[] = {"none", "16", "32c"};
-    for (unsigned i = 0; i < 3; i++) {
-        if (strcmp(text, names[i]) == 0)
-            return (enum crc_type)i;
-    }
-    argp_error(state, "--%s %s: none, 16 or 32c is expected", option, text);
-    return CRC_NONE;
+    struct make_options *m = base;
+    m->bundle.has_age = true;
+    set_duration(state, o, arg, base);
 }
 
-static uint64_t flags_value(struct argp_state *state, char *text)
+static void set_time(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    uint64_t flags = 0;
-    for (char *rest, *name = strtok_r(text, ",", &rest); name != NULL;
+    struct make_options *m = base;
+    m->timed = true;
+    m->bundle.id.time_ms = argument_number(state, o, arg);
+}
+
+static void add_flags(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    uint64_t *flags = argument_field(o, base);
+    for (char *rest, *name = strtok_r(arg, ",", &rest); name != NULL;
          name = strtok_r(NULL, ",", &rest)) {
         const struct flag_name *f = bundle_flag_names;
         while (f->bit != 0 && (f->bit == BUNDLE_IS_FRAGMENT || strcmp(f->name, name) != 0))
             f++;
         if (f->bit == 0)
             argp_error(state, "--flags: no flag \"%s\"; see --help", name);
-        flags |= f->bit;
+        *flags |= f->bit;
     }
-    return flags;
 }
 
 /* Splits "A:B" in place; NULL when there is no colon. */
@@ -129,8 +86,9 @@ static char *after_colon(char *text)
     return colon + 1;
 }
 
-static void set_fragment(struct argp_state *state, struct bundle *b, char *arg)
+static void set_fragment(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
+    struct bundle *b = &((struct make_options *)base)->bundle;
     char *total = after_colon(arg);
     if (total == NULL) {
         argp_error(state, "--fragment %s: OFFSET:TOTAL is expected", arg);
@@ -138,16 +96,17 @@ static void set_fragment(struct argp_state *state, struct bundle *b, char *arg)
     }
     b->flags |= BUNDLE_IS_FRAGMENT;
     b->id.fragment = true;
-    b->id.offset = parse_number(state, "fragment", arg);
-    b->id.total = parse_number(state, "fragment", total);
+    b->id.offset = argument_number(state, o, arg);
+    b->id.total = argument_number(state, o, total);
 }
 
-static void set_hops(struct argp_state *state, struct bundle *b, char *arg)
+static void set_hops(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
+    struct bundle *b = &((struct make_options *)base)->bundle;
     char *count = after_colon(arg);
     b->has_hops = true;
-    b->hop_limit = parse_number(state, "hop-limit", arg);
-    b->hop_count = count == NULL ? 0 : parse_number(state, "hop-limit", count);
+    b->hop_limit = argument_number(state, o, arg);
+    b->hop_count = count == NULL ? 0 : argument_number(state, o, count);
     if (b->hop_limit < 1 || b->hop_limit > 255)
         argp_error(state, "--hop-limit %s: 1 to 255 is expected (RFC 9171 §4.4.3)", arg);
 }
@@ -164,8 +123,9 @@ static bool put_hex(struct make_options *o, const char *hex)
     return true;
 }
 
-static void add_block(struct argp_state *state, struct make_options *o, char *arg)
+static void add_block(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct make_options *o = base;
     struct bundle *b = &o->bundle;
     char *flags = after_colon(arg), *hex = flags == NULL ? NULL : after_colon(flags);
     size_t start = o->block_used;
@@ -178,21 +138,23 @@ static void add_block(struct argp_state *state, struct make_options *o, char *ar
         return;
     }
     b->others[b->others_len++] =
-        (struct bundle_block){.type = parse_number(state, "block", arg),
-                              .flags = parse_number(state, "block", flags),
+        (struct bundle_block){.type = argument_number(state, row, arg),
+                              .flags = argument_number(state, row, flags),
                               .crc = CRC_32C,
                               .data = slice_of(o->block_bytes + start, o->block_used - start)};
 }
 
-static void add_priority(struct argp_state *state, struct make_options *o, char *arg)
+static void add_priority(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
 {
+    struct make_options *o = base;
     struct bundle *b = &o->bundle;
     struct bundle_qos q = {.priority = BUNDLE_PRIORITIES};
     char *ordinal = after_colon(arg);
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
         if (strcmp(arg, bundle_priority_word((enum bundle_priority)p)) == 0)
             q.priority = (enum bundle_priority)p;
-    uint64_t n = ordinal == NULL ? 0 : parse_number(state, "priority", ordinal);
+    uint64_t n = ordinal == NULL ? 0 : argument_number(state, row, ordinal);
     if (q.priority == BUNDLE_PRIORITIES || n > QOS_ORDINAL_MAX ||
         (ordinal != NULL && q.priority != BUNDLE_EXPEDITED)) {
         argp_error(state,
@@ -213,96 +175,63 @@ static void add_priority(struct argp_state *state, struct make_options *o, char 
                                                        .data = slice_of(content, len)};
 }
 
-static error_t parse_extension(int key, char *arg, struct argp_state *state)
+static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
-    struct make_options *o = state->input;
-    struct bundle *b = &o->bundle;
-    switch (key) {
-    case KEY_PREVIOUS:
-        b->has_previous = true;
-        set_eid(state, "previous-node", arg, &b->previous);
-        return 0;
-    case KEY_AGE:
-        b->has_age = true;
-        b->age_ms = duration_ms(state, "age", arg);
-        return 0;
-    case KEY_HOPS:
-        set_hops(state, b, arg);
-        return 0;
-    case KEY_BLOCK:
-        add_block(state, o, arg);
-        return 0;
-    case KEY_PRIORITY:
-        add_priority(state, o, arg);
-        return 0;
-    case KEY_FRAGMENT:
-        set_fragment(state, b, arg);
-        return 0;
-    case 'p':
-        o->payload_path = arg;
-        return 0;
-    case KEY_TEXT:
-        o->text = arg;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)base;
+    argp_error(state, "\"%s\" is not an option", arg);
 }
 
-static void check_end(struct argp_state *state, const struct make_options *o)
+static void check_options(struct argp_state *state, void *base)
 {
+    const struct make_options *o = base;
     if (eid_is_none(&o->bundle.destination))
         argp_error(state, "--destination is missing");
     if ((o->payload_path == NULL) == (o->text == NULL))
         argp_error(state, "one of --payload and --text is expected");
 }
 
-static error_t parse_make(int key, char *arg, struct argp_state *state)
-{
-    struct make_options *o = state->input;
-    struct bundle *b = &o->bundle;
-    switch (key) {
-    case 'd':
-        set_eid(state, "destination", arg, &b->destination);
-        return 0;
-    case 's':
-        set_eid(state, "source", arg, &b->id.source);
-        return 0;
-    case 'r':
-        set_eid(state, "report-to", arg, &b->report_to);
-        return 0;
-    case 'l':
-        b->lifetime_ms = duration_ms(state, "lifetime", arg);
-        return 0;
-    case 'f':
-        b->flags |= flags_value(state, arg);
-        return 0;
-    case KEY_TIME:
-        o->timed = true;
-        b->id.time_ms = parse_number(state, "time", arg);
-        return 0;
-    case KEY_SEQUENCE:
-        b->id.sequence = parse_number(state, "sequence", arg);
-        return 0;
-    case KEY_CRC:
-        b->payload_crc = crc_value(state, "crc", arg);
-        return 0;
-    case KEY_PRIMARY_CRC:
-        b->crc = crc_value(state, "primary-crc", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "\"%s\" is not an option", arg);
-        return 0;
-    case ARGP_KEY_END:
-        check_end(state, o);
-        return 0;
-    default:
-        return parse_extension(key, arg, state);
-    }
-}
+#define FIELD(member) ARGUMENT_FIELD(struct make_options, member)
+#define CRC .type = OPTION_CHOICE, .choices = "none|16|32c"
+
+static const struct argument options[] = {
+    {"destination", 'd', "EID", .help = "Destination (required): ipn:1.2 or dtn://node/demux",
+     .own = set_eid, FIELD(bundle.destination)},
+    {"source", 's', "EID", .help = "Source; without it the bundle is anonymous", .own = set_eid,
+     FIELD(bundle.id.source)},
+    {"report-to", 'r', "EID", .help = "Where status reports go; dtn:none", .own = set_eid,
+     FIELD(bundle.report_to)},
+    {"lifetime", 'l', "TIME", .help = "Lifetime; 1d", .type = OPTION_DURATION, .own = set_duration,
+     FIELD(bundle.lifetime_ms)},
+    {"flags", 'f', "NAME,...",
+     .help = "admin, no-fragment, app-ack, report-time, report-reception, report-forwarding, "
+             "report-delivery, report-deletion",
+     .own = add_flags, FIELD(bundle.flags)},
+    {"time", 0, "MS", .help = "Creation time, ms since 2000; the present time; 0 adds an age",
+     .type = OPTION_COUNT, .own = set_time},
+    {"sequence", 0, "N", .help = "Sequence number; 0", .type = OPTION_COUNT,
+     FIELD(bundle.id.sequence)},
+    {"crc", 0, "none|16|32c", .help = "CRC of the payload and extension blocks; 32c", CRC,
+     FIELD(bundle.payload_crc)},
+    {"primary-crc", 0, "none|16|32c", .help = "CRC of the primary block; 32c", CRC,
+     FIELD(bundle.crc)},
+    {"previous-node", 0, "EID", .help = "Add a previous node block", .own = set_previous,
+     FIELD(bundle.previous)},
+    {"age", 0, "TIME", .help = "Add a bundle age block", .type = OPTION_DURATION, .own = set_age,
+     FIELD(bundle.age_ms)},
+    {"hop-limit", 0, "N[:COUNT]", .help = "Add a hop count block", .type = OPTION_COUNT,
+     .own = set_hops},
+    {"priority", 0, "CLASS[:N]",
+     .help = "Add a priority block (type 193): bulk, normal, expedited, or expedited:N with an "
+             "ordinal, 0 to 254",
+     .type = OPTION_COUNT, .own = add_priority},
+    {"block", 0, "TYPE:FLAGS:HEX", .help = "Add an extension block; may be repeated",
+     .type = OPTION_COUNT, .own = add_block},
+    {"fragment", 0, "OFFSET:TOTAL", .help = "Make the payload a fragment", .type = OPTION_COUNT,
+     .own = set_fragment},
+    {"payload", 'p', "FILE", .help = "Payload; \"-\" is standard input", FIELD(payload_path)},
+    {"text", 0, "TEXT", .help = "Payload as text", FIELD(text)},
+    {"output", 'o', "FILE", .help = "Where the bundle goes; standard output", FIELD(output)},
+    {0}};
 
 static void finish_options(struct make_options *o)
 {
@@ -344,9 +273,10 @@ static int make_bundle(struct make_options *o)
 int command_make(int argc, char **argv)
 {
     struct make_options o = {.text = NULL, .block_bytes = malloc(BLOCK_BYTES_MAX)};
-    const struct argp argp = {
+    static const struct argument_table table = {
         .options = options,
-        .parser = parse_make,
+        .word = refuse_word,
+        .end = check_options,
         .doc = "Makes a bundle.\vexamples:\n"
                "  helio-bundle make -s ipn:1.5 -d ipn:2.7 --text hello -o b.cbor\n"
                "  helio-bundle make -d ipn:2.7 -p data.bin --crc 16 -o data.cbor\n\n"
@@ -354,7 +284,7 @@ int command_make(int argc, char **argv)
     if (o.block_bytes == NULL)
         return EXIT_FAILED;
     bundle_init(&o.bundle);
-    argument_parse(&argp, argc, argv, 0, &o);
+    argument_table_parse(&table, argc, argv, &o);
     int code = make_bundle(&o);
     free(o.block_bytes);
     return code;

@@ -110,10 +110,9 @@ void secure_take_file(struct argp_state *state, char *arg, void *base)
 static void add_target(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     struct secure_options *o = argument_field(row, base);
-    const uint64_t number = strcmp(arg, "primary") == 0 ? 0
-                            : strcmp(arg, "payload") == 0
-                                ? 1
-                                : argument_count(state, row->name, arg, 0, UINT64_MAX);
+    const uint64_t number = strcmp(arg, "primary") == 0   ? 0
+                            : strcmp(arg, "payload") == 0 ? 1
+                                                          : argument_number(state, row, arg);
     if (o->targets_len == SECURITY_TARGETS_MAX)
         argp_error(state, "--target: at most %d targets", SECURITY_TARGETS_MAX);
     else
@@ -205,15 +204,17 @@ static void check_options(struct argp_state *state, void *base)
 
 #define BITS_OPTION(text)                                                                          \
     {                                                                                              \
-        "bits", 0, "N", .help = text, .type = ARGUMENT_OWN, .own = set_variant,                    \
-                        SECURE_FIELD(variant)                                                      \
+        "bits", 0, "N", .help = text, .own = set_variant, SECURE_FIELD(variant)                    \
     }
 #define COMMON_OPTIONS                                                                             \
     {"key", 'k', "FILE",                                                                           \
      .help = "File with the key: one line of hexadecimal digits, for its owner and group only",    \
      SECURE_OWN(secure_add_key)},                                                                  \
-        {"target", 't', "BLOCK",                                                                   \
+        {"target",                                                                                 \
+         't',                                                                                      \
+         "BLOCK",                                                                                  \
          .help = "payload (default), primary, or a block number; may be repeated",                 \
+         .type = OPTION_COUNT,                                                                     \
          SECURE_OWN(add_target)},                                                                  \
         {"source", 's', "EID", .help = "Security source; the bundle's source",                     \
          SECURE_OWN(set_source)},                                                                  \
@@ -224,15 +225,14 @@ static void check_options(struct argp_state *state, void *base)
          "LIST",                                                                                   \
          .help = "What is authenticated beside the target: all (default), none, or a list of "     \
                  "primary,target,security",                                                        \
-         .type = ARGUMENT_OWN,                                                                     \
          .own = set_scope,                                                                         \
          SECURE_FIELD(scope)},                                                                     \
         {"wrap", 0,                                                                                \
          .help = "Make a new key for this bundle, and send it encrypted by --key (16, 24 or 32 "   \
                  "bytes)",                                                                         \
-         .type = ARGUMENT_SET, SECURE_FIELD(wrap)},                                                \
+         .type = OPTION_BOOL, SECURE_FIELD(wrap)},                                                 \
     {                                                                                              \
-        "hex", 0, .help = "FILE is hexadecimal text", .type = ARGUMENT_SET, SECURE_FIELD(hex)      \
+        "hex", 0, .help = "FILE is hexadecimal text", .type = OPTION_BOOL, SECURE_FIELD(hex)       \
     }
 
 static const struct argument sign_options[] = {

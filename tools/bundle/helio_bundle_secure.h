@@ -47,8 +47,7 @@ int secure_write(const struct secure_options *o, const struct security_bundle *b
 const char *secure_target_text(uint64_t number, char out[32]);
 
 #define SECURE_FIELD(member) ARGUMENT_FIELD(struct secure_options, member)
-#define SECURE_OWN(setter)                                                                         \
-    .type = ARGUMENT_OWN, .own = (setter), .offset = 0, .size = sizeof(struct secure_options)
+#define SECURE_OWN(setter) .own = (setter), .offset = 0, .size = sizeof(struct secure_options)
 
 int command_sign(int argc, char **argv);
 int command_encrypt(int argc, char **argv);

@@ -217,7 +217,7 @@ static int show_file(const char *path, const struct bundle_files *o)
 
 static const struct argument options[] = {
     BUNDLE_FILES_OPTIONS,
-    {"strict", 's', .help = "Read in strict mode; the default is lenient", .type = ARGUMENT_SET,
+    {"strict", 's', .help = "Read in strict mode; the default is lenient", .type = OPTION_BOOL,
      ARGUMENT_FIELD(struct bundle_files, strict)},
     {0}};
 

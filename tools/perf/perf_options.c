@@ -194,7 +194,7 @@ int perf_options_time(const char *text, tick *out)
 static tick read_seconds(struct argp_state *state, const struct argument *o, const char *arg)
 {
     tick t = 0;
-    if (perf_options_time(arg, &t) != 0 || t < o->low)
+    if (perf_options_time(arg, &t) != 0 || t < o->min)
         argument_want(state, o->name, arg,
                       "a time of at least 1 ms: in seconds, such as 60, or with a unit");
     return t;

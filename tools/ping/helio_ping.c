@@ -17,7 +17,7 @@
 static void set_seconds(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     tick *t = argument_field(o, base);
-    if (perf_options_time(arg, t) != 0 || *t < o->low)
+    if (perf_options_time(arg, t) != 0 || *t < o->min)
         argument_want(state, o->name, arg, "a time in seconds, such as 1 or 0.5, or with a unit");
 }
 
@@ -60,27 +60,27 @@ static void check_options(struct argp_state *state, void *base)
 static const struct argument options[] = {
     {"socket", 0, "PATH", .help = "The node's application socket", FIELD(socket)},
     {"destination", 'd', "EID", .help = "The echo endpoint, as with helio-perf; or the word EID",
-     .type = ARGUMENT_OWN, .own = set_destination},
-    {"count", 'c', "N", .help = "Send so many [until Ctrl-C]", .type = ARGUMENT_COUNT, FIELD(count),
-     .low = 1, .high = INT64_MAX},
+     .own = set_destination},
+    {"count", 'c', "N", .help = "Send so many [until Ctrl-C]", .type = OPTION_COUNT, FIELD(count),
+     .min = 1, .max = INT64_MAX},
     {"bundles", 'n', .flags = OPTION_ALIAS},
     {"interval", 'i', "TIME", .help = "One each so often, in seconds or with a unit [1]",
-     .type = ARGUMENT_OWN, .own = set_seconds, FIELD(interval), .low = TICK_US},
-    {"size", 's', "BYTES", .help = "Payload of each, 32 and more [64]", .type = ARGUMENT_SIZE,
-     FIELD(size), .low = PING_HEAD, .high = PING_SIZE_MAX},
+     .own = set_seconds, FIELD(interval), .min = TICK_US},
+    {"size", 's', "BYTES", .help = "Payload of each, 32 and more [64]", .type = OPTION_SIZE,
+     FIELD(size), .min = PING_HEAD, .max = PING_SIZE_MAX},
     {"payload", 'P', .flags = OPTION_ALIAS},
     {"lifetime", 'l', "TIME",
      .help = "Of the bundles, and how long the last answers are waited for [60]",
-     .type = ARGUMENT_OWN, .own = set_seconds, FIELD(lifetime), .low = TICK_MS},
-    {"flood", 'f', .help = "Send when an answer comes, and 100 times a second",
-     .type = ARGUMENT_SET, FIELD(flood)},
+     .own = set_seconds, FIELD(lifetime), .min = TICK_MS},
+    {"flood", 'f', .help = "Send when an answer comes, and 100 times a second", .type = OPTION_BOOL,
+     FIELD(flood)},
     {"service", 0, "NAME", .help = "Service of our endpoint [a random number]",
-     .type = ARGUMENT_SERVICE, FIELD(service)},
+     .own = argument_set_service, FIELD(service)},
     {"trace", 't', .help = "Show each node that a ping passes, according to status reports",
-     .type = ARGUMENT_SET, FIELD(trace)},
-    {"quiet", 'q', .help = "Only the summary", .type = ARGUMENT_SET, FIELD(quiet)},
+     .type = OPTION_BOOL, FIELD(trace)},
+    {"quiet", 'q', .help = "Only the summary", .type = OPTION_BOOL, FIELD(quiet)},
     {"json", 0, "FILE", .help = "Write the summary as JSON (- for standard output)",
-     .type = ARGUMENT_OWN, .own = set_json},
+     .own = set_json},
     {0}};
 
 struct run {

@@ -51,18 +51,6 @@ static void set_format(struct argp_state *state, const struct argument *o, char 
         argp_error(state, "\"%s\": yaml, ion or hdtn is expected", arg);
 }
 
-static void set_class(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    static const char *const names[] = {"bulk", "normal", "expedited"};
-    for (int i = 0; i < PLAN_PRIORITIES; i++) {
-        if (strcmp(arg, names[i]) == 0) {
-            *(enum plan_priority *)argument_field(o, base) = (enum plan_priority)i;
-            return;
-        }
-    }
-    argp_error(state, "--class %s: bulk, normal or expedited is expected", arg);
-}
-
 static void set_lifetime(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     tick t;
@@ -98,15 +86,6 @@ static void add_backlog(struct argp_state *state, const struct argument *row, ch
     node[colon - arg] = '\0';
     b->neighbour = parse_node(state, node);
     o->query.backlog_len++;
-}
-
-static void set_ways(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    uint64_t n;
-    if (units_count(arg, PLAN_WAYS_MAX, &n) < 0 || n == 0)
-        argp_error(state, "--alternatives %s: a number from 1 to %d is expected", arg,
-                   PLAN_WAYS_MAX);
-    *(size_t *)argument_field(o, base) = (size_t)n;
 }
 
 static void set_bare(struct argp_state *state, const struct argument *o, char *arg, void *base)
@@ -151,8 +130,8 @@ static void check_words(struct argp_state *state, void *base)
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct parse, line.member)
-#define OWN(setter, member) .type = ARGUMENT_OWN, .own = (setter), FIELD(member)
-#define LINE(setter) .type = ARGUMENT_OWN, .own = (setter), ARGUMENT_FIELD(struct parse, line)
+#define OWN(setter, member) .own = (setter), FIELD(member)
+#define LINE(setter) .own = (setter), ARGUMENT_FIELD(struct parse, line)
 
 #define COMMON                                                                                     \
     {"format",   'f',                                                                              \
@@ -161,7 +140,7 @@ static void check_words(struct argp_state *state, void *base)
         {"start",    0,                                                                            \
          "DATE",     .help = "What times without a date count from",                               \
          .group = 8, OWN(set_start, start)},                                                       \
-        {"json", 'j', .help = "Print JSON", .group = 9, .type = ARGUMENT_SET, FIELD(json)},        \
+        {"json", 'j', .help = "Print JSON", .group = 9, .type = OPTION_BOOL, FIELD(json)},         \
     {                                                                                              \
         0                                                                                          \
     }
@@ -173,7 +152,7 @@ static const struct argument convert_options[] = {
     {"exact", 0,
      .help = "With ion and hdtn: all digits, as helio-plan and heliod read them; by default, what "
              "ION or HDTN itself loads: whole seconds, its limits",
-     .group = 1, .type = ARGUMENT_SET, FIELD(exact)},
+     .group = 1, .type = OPTION_BOOL, FIELD(exact)},
     COMMON};
 static const struct argument show_options[] = {
     {"plot", 0, "FILE", .help = "Draw contacts and light times there: .png, .svg or .pdf",
@@ -181,7 +160,7 @@ static const struct argument show_options[] = {
     COMMON};
 static const struct argument route_options[] = {
     {"class", 0, "CLASS", .help = "bulk, normal (default) or expedited", .group = 1,
-     OWN(set_class, query.priority)},
+     .type = OPTION_CHOICE, .choices = "bulk|normal|expedited", FIELD(query.priority)},
     {"lifetime", 0, "TIME", .help = "It must arrive within that", .group = 1,
      OWN(set_lifetime, lifetime)},
     {"exclude", 0, "NODE", .help = "Not by this neighbour; may be repeated", .group = 1,
@@ -189,8 +168,8 @@ static const struct argument route_options[] = {
     {"backlog", 0, "NODE:SIZE", .help = "What waits for a neighbour; may be repeated", .group = 1,
      LINE(add_backlog)},
     {"alternatives", 'a', "N", .help = "The first N routes by arrival", .group = 2,
-     OWN(set_ways, ways)},
-    {"critical", 'c', .help = "The best route by each neighbour", .group = 2, .type = ARGUMENT_SET,
+     .type = OPTION_COUNT, FIELD(ways), .min = 1, .max = PLAN_WAYS_MAX},
+    {"critical", 'c', .help = "The best route by each neighbour", .group = 2, .type = OPTION_BOOL,
      FIELD(critical)},
     {"bare", 0,
      .help = "No allowance for convergence layers (3 %, at least 100 bytes) and "

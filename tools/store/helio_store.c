@@ -57,16 +57,15 @@ static void check_options(struct argp_state *state, void *base)
 #define FIELD(member) ARGUMENT_FIELD(struct parse, line.member)
 #define JSON_OPTION                                                                                \
     {                                                                                              \
-        "json", 'j', .help = "Print JSON, one object a line", .type = ARGUMENT_SET, FIELD(json)    \
+        "json", 'j', .help = "Print JSON, one object a line", .type = OPTION_BOOL, FIELD(json)     \
     }
 
 static const struct argument plain_options[] = {JSON_OPTION, {0}};
 static const struct argument export_options[] = {
     {"output", 'o', "DIRECTORY", .help = "Where the files go (required); made when it is not there",
      FIELD(output)},
-    {"key", 0, "KEY", .help = "This bundle alone", .type = ARGUMENT_OWN, .own = set_key,
-     FIELD(key)},
-    {"damaged", 0, .help = "Also what is damaged, as KEY.damaged.bundle", .type = ARGUMENT_SET,
+    {"key", 0, "KEY", .help = "This bundle alone", .own = set_key, FIELD(key)},
+    {"damaged", 0, .help = "Also what is damaged, as KEY.damaged.bundle", .type = OPTION_BOOL,
      FIELD(damaged)},
     JSON_OPTION,
     {0}};

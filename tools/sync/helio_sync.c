@@ -77,7 +77,7 @@ static void check_options(struct argp_state *state, void *base)
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct program, options.member)
-#define SECONDS(member) .type = ARGUMENT_OWN, .own = perf_set_seconds, FIELD(member), .low = TICK_MS
+#define SECONDS(member) .own = perf_set_seconds, FIELD(member), .min = TICK_MS
 
 #define COMMON                                                                                     \
     {"lifetime",                                                                                   \
@@ -85,10 +85,9 @@ static void check_options(struct argp_state *state, void *base)
      "TIME",                                                                                       \
      .help = "Lifetime of the bundles, in seconds or with a unit [1d]",                            \
      .group = 3,                                                                                   \
-     .type = ARGUMENT_OWN,                                                                         \
      .own = perf_set_milliseconds,                                                                 \
      FIELD(link.lifetime_ms),                                                                      \
-     .low = TICK_MS},                                                                              \
+     .min = TICK_MS},                                                                              \
         {"reconnect",                                                                              \
          0,                                                                                        \
          "S",                                                                                      \
@@ -100,7 +99,7 @@ static void check_options(struct argp_state *state, void *base)
          'q',                                                                                      \
          .help = "Say nothing but what went wrong",                                                \
          .group = 3,                                                                               \
-         .type = ARGUMENT_SET,                                                                     \
+         .type = OPTION_BOOL,                                                                      \
          FIELD(quiet)},                                                                            \
         {"json",     0,                                                                            \
          "FILE",     .help = "Write the counters as JSON (- for standard output)",                 \
@@ -112,52 +111,51 @@ static void check_options(struct argp_state *state, void *base)
 static const struct argument send_options[] = {
     {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
     {"service", 0, "NAME", .help = "Service of our endpoint [2004; dtn: sync-send]", .group = 2,
-     .type = ARGUMENT_SERVICE, FIELD(link.service)},
-    {"once", 0, .help = "End when the copy is equal", .group = 2, .type = ARGUMENT_SET,
-     FIELD(once)},
+     .own = argument_set_service, FIELD(link.service)},
+    {"once", 0, .help = "End when the copy is equal", .group = 2, .type = OPTION_BOOL, FIELD(once)},
     {"check", 0, .help = "Ask at the start for all files again, without their content", .group = 2,
-     .type = ARGUMENT_SET, FIELD(source.check)},
+     .type = OPTION_BOOL, FIELD(source.check)},
     {"rest", 0, "TIME", .help = "A file that was the same for so long is complete [2]", .group = 2,
      SECONDS(source.rest)},
     {"interval", 'i', "TIME",
      .help = "Look at the folder so often when nothing seems to change [300]", .group = 2,
      SECONDS(source.interval)},
-    {"hidden", 0, .help = "Also what begins with a dot", .group = 2, .type = ARGUMENT_SET,
+    {"hidden", 0, .help = "Also what begins with a dot", .group = 2, .type = OPTION_BOOL,
      FIELD(source.hidden)},
     {"bundle", 'b', "SIZE", .help = "Bytes of files in one bundle [1MB]", .group = 2,
-     .type = ARGUMENT_SIZE, FIELD(source.files.piece), .low = 1, .high = PIECE_MAX},
+     .type = OPTION_SIZE, FIELD(source.files.piece), .min = 1, .max = PIECE_MAX},
     {"ask", 0, "TIME",
      .help = "What is not confirmed is asked for after so long; then ever later [10]", .group = 2,
      SECONDS(source.files.ask)},
     {"priority", 'p', "CLASS[:N]", .help = "bulk, normal or expedited; expedited:N, 0 to 254",
-     .group = 2, .type = ARGUMENT_OWN, .own = perf_set_priority, FIELD(link)},
+     .group = 2, .own = perf_set_priority, FIELD(link)},
     COMMON};
 
 static const struct argument receive_options[] = {
     {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
     {"from", 0, "PATTERN",
      .help = "Who may synchronise to the folder, such as ipn:1.2004 or ipn:1.*; may be repeated",
-     .group = 1, .type = ARGUMENT_OWN, .own = add_from, FIELD(copy)},
+     .group = 1, .own = add_from, FIELD(copy)},
     {"service", 0, "NAME", .help = "Service of our endpoint [2003; dtn: sync]", .group = 2,
-     .type = ARGUMENT_SERVICE, FIELD(link.service)},
+     .own = argument_set_service, FIELD(link.service)},
     {"delete", 0, .help = "Remove what is gone at the source, if it was delivered", .group = 2,
-     .type = ARGUMENT_SET, FIELD(copy.remove)},
+     .type = OPTION_BOOL, FIELD(copy.remove)},
     {"hidden", 0, .help = "Take names with parts that begin with a dot", .group = 2,
-     .type = ARGUMENT_SET, FIELD(copy.hidden)},
+     .type = OPTION_BOOL, FIELD(copy.hidden)},
     {"file-max", 0, "SIZE", .help = "The longest file taken [16GiB]", .group = 2,
-     .type = ARGUMENT_SIZE, FIELD(copy.limits.file_max), .high = INT64_MAX},
-    {"files", 0, "N", .help = "Names, all together [1000000]", .group = 2, .type = ARGUMENT_COUNT,
-     FIELD(copy.files_max), .low = 1, .high = INT64_MAX},
+     .type = OPTION_SIZE, FIELD(copy.limits.file_max), .max = INT64_MAX},
+    {"files", 0, "N", .help = "Names, all together [1000000]", .group = 2, .type = OPTION_COUNT,
+     FIELD(copy.files_max), .min = 1, .max = INT64_MAX},
     {"total", 0, "SIZE", .help = "Bytes of all files that were delivered [1TiB]", .group = 2,
-     .type = ARGUMENT_SIZE, FIELD(copy.total_max), .high = INT64_MAX},
+     .type = OPTION_SIZE, FIELD(copy.total_max), .max = INT64_MAX},
     {"transfers", 0, "N", .help = "Long files that are not whole, at once [1024]", .group = 2,
-     .type = ARGUMENT_COUNT, FIELD(copy.limits.items_max), .low = 1, .high = 1000000},
-    {"space", 0, "SIZE", .help = "Bytes of these [64GiB]", .group = 2, .type = ARGUMENT_SIZE,
-     FIELD(copy.limits.space_max), .low = 1, .high = INT64_MAX},
+     .type = OPTION_COUNT, FIELD(copy.limits.items_max), .min = 1, .max = 1000000},
+    {"space", 0, "SIZE", .help = "Bytes of these [64GiB]", .group = 2, .type = OPTION_SIZE,
+     FIELD(copy.limits.space_max), .min = 1, .max = INT64_MAX},
     {"no-sync", 0, .help = "Do not wait for the medium (faster; power loss costs)", .group = 2,
-     .type = ARGUMENT_CLEAR, FIELD(copy.limits.sync)},
+     .type = OPTION_BOOL, .without = "no", FIELD(copy.limits.sync)},
     {"payload-max", 0, "SIZE", .help = "The longest payload taken [1GiB]", .group = 2,
-     .type = ARGUMENT_SIZE, FIELD(payload_max), .low = FILES_HEAD, .high = UINT64_C(1) << 31},
+     .type = OPTION_SIZE, FIELD(payload_max), .min = FILES_HEAD, .max = UINT64_C(1) << 31},
     COMMON};
 
 static void on_signal(void *context, int number)
