@@ -59,10 +59,15 @@ void priority_lower(void)
     (void)setpriority(PRIO_PROCESS, 0, nice); /* of this thread, on Linux; at most 19 */
 }
 
+int priority_short_turns(void)
+{
+    return take_short_turns(getpriority(PRIO_PROCESS, 0));
+}
+
 int priority_realtime(bool on)
 {
     if (!on)
-        return take_short_turns(getpriority(PRIO_PROCESS, 0));
+        return priority_short_turns();
     struct sched_attr a = {.size = sizeof a,
                            .sched_policy = SCHED_RR,
                            .sched_flags = SCHED_FLAG_RESET_ON_FORK,

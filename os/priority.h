@@ -17,6 +17,11 @@ int priority_raise(void);
  * processor from the process's other threads. */
 void priority_lower(void);
 
+/* For this thread, and those that it starts from now on: short time slices. It waits less for a
+ * processor that another program of the same priority has; its share stays the same. No effect
+ * before Linux 6.12. 0 or HELIO_E*. */
+int priority_short_turns(void);
+
 /* Only for this thread, not for threads that it starts: the lowest priority of SCHED_RR, which is
  * above all normal priorities; false: normal priority with the former nice value. Returns 0, or
  * HELIO_E* when not permitted. */

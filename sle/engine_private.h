@@ -71,6 +71,7 @@ struct cltu {
     struct kept expiry;
     struct sle_instance *instance;
     struct sle_when start; /* of its radiation; not known: it has not begun */
+    tick arrived;
     struct sle_cltu c;
     uint8_t octets[];
 };

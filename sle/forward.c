@@ -96,7 +96,7 @@ static unsigned judge_cltu(const struct sle_instance *i, const struct sle_cltu *
     return c->data.len > forward_available(i) ? SLE_CLTU_UNABLE_TO_STORE : SLE_OK;
 }
 
-static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c)
+static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c, tick now)
 {
     struct forward *f = &i->p.f;
     struct cltu *n = malloc(sizeof *n + c->data.len);
@@ -107,6 +107,7 @@ static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c)
     n->c = *c;
     n->instance = i;
     n->start = (struct sle_when){0};
+    n->arrived = now;
     kept_init(&n->expiry, KEPT_EXPIRY, KEPT_SENDS);
     if (c->latest.known)
         kept_set(&i->sle->isp, &n->expiry, kept_tick(&i->sle->isp, c->latest.at));
@@ -131,7 +132,7 @@ void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     assert(l->state == SLE_ACTIVE && i->service == SLE_FCLTU);
     p.diag = judge_cltu(i, &pdu->u.cltu, now);
     if (p.diag == SLE_OK)
-        p.diag = hold_cltu(i, &pdu->u.cltu);
+        p.diag = hold_cltu(i, &pdu->u.cltu, now);
     if (p.diag != SLE_OK)
         COUNT_INSTANCE(i, cltus_refused, 1);
     p.u.cltu_return = (struct sle_cltu_return){i->p.f.next_id, forward_available(i)};
@@ -141,6 +142,13 @@ void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 /* ---- radiation ---- */
 
 static void expire_cltu(struct sle_instance *i, struct cltu *c, tick now);
+
+static tick ready_time(const struct cltu *c)
+{
+    const struct isp1 *isp = &c->instance->sle->isp;
+    return c->c.earliest.known ? tick_max(kept_tick(isp, c->c.earliest.at), c->arrived)
+                               : c->arrived;
+}
 
 static struct cltu *first_cltu(const struct forward *f)
 {
@@ -154,10 +162,7 @@ tick sle_provider_cltu_deadline(const struct sle_instance *i)
     const struct cltu *c = first_cltu(f);
     if (c == NULL || f->on_air != NULL || i->p.production != SLE_OPERATIONAL)
         return TICK_NEVER;
-    tick due = f->not_before;
-    if (c->c.earliest.known && kept_tick(&i->sle->isp, c->c.earliest.at) > due)
-        due = kept_tick(&i->sle->isp, c->c.earliest.at);
-    return due;
+    return tick_max(f->not_before, ready_time(c));
 }
 
 void forward_keep(struct sle_instance *i)
@@ -244,7 +249,8 @@ bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, ti
         kept_set(&i->sle->isp, &c->expiry, TICK_NEVER);
         f->on_air = c;
         forward_keep(i);
-        *out = (struct sle_cltu_out){c->c.id, c->c.data, c->c.earliest, c->c.latest, c->c.delay_us};
+        *out = (struct sle_cltu_out){c->c.id,     c->c.data,     c->c.earliest,
+                                     c->c.latest, c->c.delay_us, ready_time(c)};
         return true;
     }
     forward_keep(i);

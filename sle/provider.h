@@ -152,6 +152,7 @@ struct sle_cltu_out {
     struct slice data; /* valid until the CLTU is reported as radiated or interrupted */
     struct sle_when earliest, latest;
     uint32_t delay_us;
+    tick ready; /* it could be radiated since: its earliest time, or its arrival if that is later */
 };
 /*
  * The next CLTU to radiate, if it is due. One is returned at a time; the next only after

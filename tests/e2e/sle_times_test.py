@@ -3,6 +3,7 @@
 
 usage: sle_times_test.py BIN"""
 
+import math
 import random
 import socket
 import struct
@@ -162,10 +163,10 @@ class TimesTest(sle_case.SleCase):
             late, expired, refused, discarded, drawn = self.radiate(seed)
             self.assertEqual(len(late) + len(expired) + len(refused) + len(discarded), COUNT)
             self.assertFalse(set(late) & (expired | refused))
-            self.assertGreater(min(late.values()), -0.0002, "before its time")
+            self.assertGreater(min(late.values(), default=0), -0.0002, "before its time")
             for number, by in late.items():
                 self.assertLess(by, drawn[number][1] - drawn[number][0] + WORST, number)
-            ranked = sorted(late.values())
+            ranked = sorted(late.values()) or [math.inf]  # none: this test was not run for so long that it sent all of them too late
             p99 = ranked[len(ranked) * 99 // 100]
             print(f"seed {seed}: {len(late)} radiated, {len(expired)} expired, {len(refused)} sent too late, {len(discarded)} discarded; {ranked[len(ranked) // 2] * 1e3:.3f} ms "
                   f"behind their time (median), {p99 * 1e3:.3f} (99 %), {ranked[-1] * 1e3:.3f} (worst)", file=sys.stderr)

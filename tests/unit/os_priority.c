@@ -27,6 +27,14 @@ START_TEST(busy_thread_gives_back)
 }
 END_TEST
 
+/* The kernel shows its own slice, or none, before Linux 6.12. */
+START_TEST(short_turns)
+{
+    ck_assert_int_eq(priority_short_turns(), 0);
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
+}
+END_TEST
+
 START_TEST(window_may_be_longer)
 {
     struct priority_bound b;
@@ -56,6 +64,7 @@ END_TEST
 SUITE(os_priority, t)
 {
     tcase_add_test(t, busy_thread_gives_back);
+    tcase_add_test(t, short_turns);
     tcase_add_test(t, window_may_be_longer);
     tcase_add_test(t, thread_is_realtime_and_normal_again);
 }

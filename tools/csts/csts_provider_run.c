@@ -19,6 +19,7 @@
 #include "cla/framed/isp1_unbound.h"
 #include "cla/framed/sle_digest.h"
 #include "os/input_file.h"
+#include "os/priority.h"
 #include "os/say_few.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
@@ -424,6 +425,7 @@ static int open_uplink(struct station *t)
                                    o->uplink_rate, &t->log);
     if (e < 0)
         say(&t->log, LEVEL_ERROR, "uplink %s: %s", o->uplink, helio_strerror(e));
+    (void)priority_short_turns(); /* frames are paced, also beside other programs */
     return e;
 }
 

@@ -38,7 +38,7 @@ static void fail_radiation(struct csts_uplink *u, int error, tick now)
 
 static void end_radiation(struct csts_uplink *u, tick now)
 {
-    u->busy = false;
+    air_end(&u->air, 0);
     const int e = target_put(&u->target, u->unit.data);
     if (e < 0)
         fail_radiation(u, e, now);
@@ -48,8 +48,7 @@ static void end_radiation(struct csts_uplink *u, tick now)
 
 static void begin_radiation(struct csts_uplink *u, tick now)
 {
-    u->busy = true;
-    u->until = now + (u->rate == 0 ? 0 : u->unit.data.len * 8 * TICK_S / u->rate);
+    (void)air_begin(&u->air, u->unit.data.len, u->woken, now);
 }
 
 static void run_uplink(void *context)
@@ -58,22 +57,22 @@ static void run_uplink(void *context)
     const tick now = now_of(u);
     unsigned n = 0;
     for (; n < FRAMES_AT_ONCE; n++) {
-        if (u->busy && u->until > now)
+        if (u->air.busy && !air_over(&u->air, now))
             break;
-        if (u->busy)
+        if (u->air.busy)
             end_radiation(u, now);
         if (!csts_forward_next(u->service, &u->unit, now))
             break;
         begin_radiation(u, now);
     }
-    alarm_set(&u->alarm, u->busy ? u->until : TICK_NEVER);
+    alarm_set(&u->alarm, u->air.busy ? u->air.until : TICK_NEVER);
     csts_host_wake(u->host, csts_service_link(u->service));
 }
 
 int csts_uplink_open(struct csts_uplink *u, struct csts_host *h, struct csts_service *v,
                      const char *path, const struct address *to, uint64_t rate, struct say *log)
 {
-    *u = (struct csts_uplink){.host = h, .service = v, .log = log, .rate = rate};
+    *u = (struct csts_uplink){.host = h, .service = v, .log = log, .air = {.rate = rate}};
     u->lines = (struct say_few){"frames that were not sent", 20, TICK_S, 0, 0};
     const int e = target_open(&u->target, h->isp.world, path, to);
     if (e < 0)
@@ -85,8 +84,10 @@ int csts_uplink_open(struct csts_uplink *u, struct csts_host *h, struct csts_ser
 
 void csts_uplink_wake(struct csts_uplink *u)
 {
-    if (!u->busy)
-        alarm_set(&u->alarm, 0);
+    if (u->air.busy)
+        return;
+    u->woken = now_of(u);
+    alarm_set(&u->alarm, 0);
 }
 
 void csts_uplink_close(struct csts_uplink *u)

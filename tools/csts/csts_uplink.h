@@ -6,6 +6,7 @@
 #include "csts/forward.h"
 #include "os/say_few.h"
 #include "tools/csts/csts_conn.h"
+#include "tools/sle/sle_air.h"
 #include "tools/sle/sle_target.h"
 
 struct csts_uplink {
@@ -15,9 +16,8 @@ struct csts_uplink {
     struct say_few lines; /* about frames that were not sent */
     struct alarm alarm;
     struct target target;
-    uint64_t rate; /* bit/s; 0: no limit */
-    bool busy;     /* one is on the air, until: */
-    tick until;
+    struct air air;
+    tick woken; /* the last time that frames arrived while nothing was on the air */
     struct csts_unit unit;
     uint64_t failed; /* frames that were not sent */
 };

@@ -20,6 +20,7 @@
 #include "os/clock.h"
 #include "os/local_socket.h"
 #include "os/place.h"
+#include "os/priority.h"
 #include "os/tls.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
@@ -80,6 +81,16 @@ static bool open_http(struct run *r, const struct settings *s)
     return good;
 }
 
+/* CLTUs are radiated at their times, also beside other programs. */
+static void keep_times(const struct settings *s)
+{
+    bool uplinks = false;
+    for (size_t k = 0; k < s->instances_len; k++)
+        uplinks = uplinks || s->instances[k].service == SLE_FCLTU;
+    if (uplinks)
+        (void)priority_short_turns();
+}
+
 int provider_run(const struct settings *s, enum say_level log)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
@@ -106,6 +117,7 @@ int provider_run(const struct settings *s, enum say_level log)
     if (r.station == NULL)
         fprintf(stderr, "helio-sle: out of memory\n");
     bool good = r.station != NULL && station_is_open(r.station) && open_http(&r, s);
+    keep_times(s);
     if (good) {
         r.signals = uv_signals_open(r.world, numbers, 2, on_signal, &r);
         good = r.signals != NULL;

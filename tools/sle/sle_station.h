@@ -31,6 +31,7 @@
 #include "os/say_few.h"
 #include "os/udp_io.h"
 #include "os/world.h"
+#include "tools/sle/sle_air.h"
 #include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_modem.h"
 #include "tools/sle/sle_numbered.h"
@@ -128,10 +129,10 @@ struct event_jobs {
 
 struct uplink {
     struct alarm alarm;
-    bool busy;
-    tick until;
+    struct air air;
     struct slice data; /* of the CLTU on the air, the engine's until it was radiated */
     uint32_t id;
+    tick delay; /* behind it */
     struct target target;
     struct slice order; /* an event's, to go before the next CLTU; len 0: none */
     bool ordering;      /* it is what is on the air */

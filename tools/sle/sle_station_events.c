@@ -58,7 +58,7 @@ static bool condition_holds(const struct instance *i, enum event_condition c)
     case EVENT_NOT_OPERATIONAL:
         return i->production != SLE_OPERATIONAL;
     case EVENT_IDLE:
-        return !i->uplink.busy && sle_provider_cltus_held(i->sle) == 0;
+        return !i->uplink.air.busy && sle_provider_cltus_held(i->sle) == 0;
     case EVENT_ALWAYS:
         break;
     }
@@ -70,6 +70,8 @@ static void set_production(struct instance *i, enum sle_uplink_production p, tic
     i->production = p;
     if (p == SLE_UP_INTERRUPTED || p == SLE_UP_HALTED)
         uplink_interrupt(i, now);
+    else if (!i->uplink.air.busy)
+        air_stop(&i->uplink.air, now);
     sle_provider_production(i->sle, p, now);
     uplink_wake(i);
 }

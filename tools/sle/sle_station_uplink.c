@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants. At the end of
- * that time it is sent to a UDP address or written to a file (length, octets), and its user is
- * notified. An interrupted CLTU is not sent. An event's order is sent before them.
+ * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants (sle_air.h). At
+ * the end of that time it is sent to a UDP address or written to a file (length, octets), and its
+ * user is notified. An interrupted CLTU is not sent. An event's order is sent before them.
  *
  * What can go wrong: the file does not take the CLTU, the network does not take its datagram, or
  * its receiver refuses it. Then production is interrupted, as by an event, and operational again:
@@ -13,17 +13,11 @@
 
 #include "tools/sle/sle_station.h"
 
-static tick air_time(const struct instance *i, size_t octets)
-{
-    uint64_t rate = i->config->uplink_rate;
-    return rate == 0 ? 0 : octets * 8 * TICK_S / rate;
-}
-
 static void begin_order(struct instance *i, tick now)
 {
     struct uplink *u = &i->uplink;
-    u->busy = u->ordering = true;
-    u->until = now + air_time(i, u->order.len);
+    u->ordering = true;
+    (void)air_begin(&u->air, u->order.len, now, now);
 }
 
 static void fail_radiation(struct instance *i, int error, tick now)
@@ -55,7 +49,7 @@ static void end_order(struct instance *i)
 static void end_radiation(struct instance *i, tick now)
 {
     struct uplink *u = &i->uplink;
-    u->busy = false;
+    air_end(&u->air, u->ordering ? 0 : u->delay);
     if (u->ordering) {
         end_order(i);
         return;
@@ -71,20 +65,20 @@ static void end_radiation(struct instance *i, tick now)
 static void begin_radiation(struct instance *i, const struct sle_cltu_out *c, tick now)
 {
     struct uplink *u = &i->uplink;
-    sle_provider_cltu_started(i->sle, sle_now(i->station->sle, now), now);
+    const tick began = air_begin(&u->air, c->data.len, c->ready, now);
+    sle_provider_cltu_started(i->sle, sle_now(i->station->sle, began), now);
     u->data = c->data;
     u->id = c->id;
-    u->busy = true;
-    u->until = now + air_time(i, c->data.len);
+    u->delay = c->delay_us * TICK_US;
 }
 
 void uplink_interrupt(struct instance *i, tick now)
 {
     struct uplink *u = &i->uplink;
     assert(!u->ordering); /* orders are events, and so is what interrupts */
-    if (u->busy && u->until <= now)
+    if (u->air.busy && air_over(&u->air, now))
         end_radiation(i, now);
-    u->busy = false;
+    air_stop(&u->air, now);
 }
 
 static void run_uplink(void *context)
@@ -94,9 +88,9 @@ static void run_uplink(void *context)
     struct sle_cltu_out c;
     tick now = world_now(i->station->world);
     for (;;) {
-        if (u->busy && u->until > now)
+        if (u->air.busy && !air_over(&u->air, now))
             break;
-        if (u->busy)
+        if (u->air.busy)
             end_radiation(i, now);
         if (u->order.len > 0)
             begin_order(i, now);
@@ -105,7 +99,7 @@ static void run_uplink(void *context)
         else
             break;
     }
-    alarm_set(&u->alarm, u->busy ? u->until : sle_provider_cltu_deadline(i->sle));
+    alarm_set(&u->alarm, u->air.busy ? u->air.until : sle_provider_cltu_deadline(i->sle));
     if (i->conn != NULL)
         sle_conn_pump(i->conn);
     else
@@ -114,7 +108,7 @@ static void run_uplink(void *context)
 
 void uplink_wake(struct instance *i)
 {
-    if (!i->uplink.busy)
+    if (!i->uplink.air.busy)
         alarm_set(&i->uplink.alarm, 0);
 }
 
@@ -137,6 +131,7 @@ static int open_target(struct instance *i)
 int uplink_open(struct instance *i)
 {
     alarm_init(&i->uplink.alarm, i->station->world, ALARM_APP, run_uplink, i);
+    i->uplink.air = (struct air){.rate = i->config->uplink_rate};
     int e = open_target(i);
     if (e < 0)
         say(&i->station->log, LEVEL_ERROR, "%s: uplink %s: %s", i->config->id, i->config->uplink,
