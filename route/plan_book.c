@@ -2,7 +2,8 @@
 /*
  * Volumes. For a class, volume is free if neither it nor a higher class has booked it. So a higher
  * class may displace bookings of lower ones; the displaced volume is owed to its owner until it is
- * unbooked. The sum of bookings never exceeds the volume.
+ * unbooked. The sum of bookings never exceeds the volume. At the first contact of a route, whose
+ * queue this node has, a booking may displace others of its own class (plan_book_yield).
  */
 #include <assert.h>
 
@@ -62,16 +63,35 @@ static bool sub_booking(struct contact *c, enum plan_priority priority, uint64_t
     return back > 0;
 }
 
+static void displace_own_class(struct contact *c, enum plan_priority priority, uint64_t bytes)
+{
+    assert(bytes <= c->booked[priority]);
+    c->booked[priority] -= bytes;
+    c->owed[priority] += bytes;
+}
+
 int plan_book(struct plan *p, const struct plan_route *r, enum plan_priority priority)
 {
+    return plan_book_yield(p, r, priority, 0);
+}
+
+int plan_book_yield(struct plan *p, const struct plan_route *r, enum plan_priority priority,
+                    uint64_t yields)
+{
+    uint64_t short_of = 0; /* at the first contact */
     assert((unsigned)priority < PLAN_PRIORITIES && r->hops <= PLAN_HOPS_MAX);
     for (size_t i = 0; i < r->hops; i++) {
         const struct contact *c = plan_contact_by_id(p, r->hop[i].contact);
         if (c == NULL)
             return HELIO_ENOENT;
-        if (contact_left(c, priority) < r->volume)
+        const uint64_t left = contact_left(c, priority);
+        const uint64_t lacks = left < r->volume ? r->volume - left : 0;
+        if (lacks > 0 && (i > 0 || lacks > yields || lacks > c->booked[priority]))
             return HELIO_EAGAIN;
+        short_of = i == 0 ? lacks : short_of;
     }
+    if (short_of > 0)
+        displace_own_class(plan_contact_by_id(p, r->hop[0].contact), priority, short_of);
     for (size_t i = 0; i < r->hops; i++)
         add_booking(plan_contact_by_id(p, r->hop[i].contact), priority, r->volume);
     return 0;

@@ -11,6 +11,9 @@
  * drops the entries that it could reach (cache_ease); changes that make routes worse need no
  * action.
  *
+ * Queries with yields (struct plan_yield) meet fewer bookings, each others. They have entries of
+ * their own, whose bounds are those of a query for which all bookings of its class yield.
+ *
  * `rest` costs a search for each hop, so it is computed only if the floor was not sufficient, and
  * where it paid. A bound of the same kind, `late`, shows without a search that a bundle is too
  * late. An entry without hops shows that there is no route: bundles without a route cost no more
@@ -36,7 +39,8 @@ static unsigned size_of(uint64_t volume)
 
 static uint64_t hash_key(const struct plan *p, const struct search *s)
 {
-    uint64_t kind = (uint64_t)s->cargo.priority << 16 | size_of(s->cargo.volume);
+    uint64_t kind = (uint64_t)(s->query->yields_len > 0) << 24 | (uint64_t)s->cargo.priority << 16 |
+                    size_of(s->cargo.volume);
     return hash_mix(hash_mix(p->by_key.seed, s->from->number, kind), s->to->number, kind);
 }
 
@@ -46,7 +50,7 @@ static struct entry *find_entry(const struct plan *p, const struct search *s, ui
     for (; n != NULL; n = hash_next(n)) {
         struct entry *e = container_of(n, struct entry, by_key);
         if (e->from == s->from && e->to == s->to && e->priority == s->cargo.priority &&
-            e->size == size_of(s->cargo.volume))
+            e->size == size_of(s->cargo.volume) && e->yields == (s->query->yields_len > 0))
             return e;
     }
     return NULL;
@@ -110,6 +114,7 @@ static tick quiet_arrival(const struct search *like, uint64_t volume, uint64_t b
     s.query = &quiet;
     s.cargo.volume = volume;
     s.cargo.ban = ban;
+    s.cargo.relaxed = like->query->yields_len > 0;
     if (!search_run(&s))
         return TICK_NEVER;
     if (hops != NULL)
@@ -153,13 +158,15 @@ static struct entry *keep_route(const struct search *s, uint64_t key, struct ent
                         .size = size_of(s->cargo.volume),
                         .now = s->start.arrival,
                         .volume = s->cargo.volume,
+                        .yields = s->query->yields_len > 0,
                         .tries = old == NULL ? 0 : old->tries + 1,
                         .hops = hops};
     for (size_t i = 0; i < hops; i++)
         e->via[i] = via[i].contact;
     if (old != NULL && old->hits > 0 && old->volume < e->volume)
         e->volume = old->volume;
-    bool quiet = s->query->backlog_len == 0 && s->query->excluded_len == 0;
+    bool quiet =
+        s->query->backlog_len == 0 && s->query->excluded_len == 0 && s->query->yields_len == 0;
     e->floor_hops = hops;
     e->floor = quiet && e->volume == s->cargo.volume
                    ? via[hops - 1].last_arrives
@@ -177,7 +184,7 @@ static struct entry *keep_route(const struct search *s, uint64_t key, struct ent
 static struct entry *keep_none(const struct search *s, uint64_t key, struct entry *old)
 {
     struct plan *p = s->plan;
-    if ((s->query->excluded_len > 0 || s->query->backlog_len > 0) &&
+    if ((s->query->excluded_len > 0 || s->query->backlog_len > 0 || s->query->yields_len > 0) &&
         quiet_arrival(s, s->cargo.volume, 0, NULL) != TICK_NEVER)
         return NULL;
     struct entry *e = malloc(sizeof *e);
@@ -190,6 +197,7 @@ static struct entry *keep_none(const struct search *s, uint64_t key, struct entr
                         .size = size_of(s->cargo.volume),
                         .now = s->start.arrival,
                         .volume = s->cargo.volume,
+                        .yields = s->query->yields_len > 0,
                         .floor = TICK_NEVER,
                         .rest = TICK_NEVER};
     put_entry(p, e, old, key);

@@ -97,10 +97,28 @@ static bool cross_ranges(const struct plan *p, struct contact *c, tick at, tick 
     return found;
 }
 
+/* Bytes that the contact's bookings leave, and those that yield to this volume. */
+static uint64_t cargo_left(const struct cargo *cargo, const struct contact *c)
+{
+    const struct plan_query *q = cargo->query;
+    const uint64_t left = contact_left(c, cargo->priority), booked = c->booked[cargo->priority];
+    if (c->is.from != q->from)
+        return left;
+    if (cargo->relaxed)
+        return left + booked;
+    if (c->is.start > q->now)
+        return left;
+    for (size_t i = 0; i < q->yields_len; i++) {
+        if (q->yields[i].neighbour == c->is.to)
+            return left + (q->yields[i].bytes < booked ? q->yields[i].bytes : booked);
+    }
+    return left;
+}
+
 bool contact_cross(const struct plan *p, struct contact *c, const struct cargo *cargo, tick ready,
                    uint64_t backlog, tick limit, struct crossing *out)
 {
-    uint64_t left = cargo->empty ? c->volume : contact_left(c, cargo->priority);
+    uint64_t left = cargo->empty ? c->volume : cargo_left(cargo, c);
     tick from = ready > c->is.start ? ready : c->is.start;
     if (c->is.confidence < p->config.confidence_min || left < cargo->volume)
         return false;
@@ -113,6 +131,26 @@ bool contact_cross(const struct plan *p, struct contact *c, const struct cargo *
         out->why = at > from ? PLAN_BACKLOG : PLAN_CONTACT;
     assert(out->first_sent >= ready && out->last_sent <= c->is.end && out->last_arrives <= limit);
     return true;
+}
+
+bool plan_yield_helps(const struct plan *p, const struct plan_query *q, const struct plan_yield *y)
+{
+    const struct pair *pair = plan_pair(p, q->from, y->neighbour);
+    const size_t i = pair == NULL ? 0 : pair_first(pair, q->now);
+    if (pair == NULL || i == pair->len || pair->at[i]->is.start > q->now)
+        return false;
+    struct plan_query without = *q, with = *q;
+    struct crossing x;
+    without.yields_len = 0;
+    with.yields = y;
+    with.yields_len = 1;
+    struct cargo cargo = {
+        .volume = plan_gross(p, q->bytes), .priority = q->priority, .query = &without};
+    const uint64_t backlog = query_backlog(q, pair);
+    if (contact_cross(p, pair->at[i], &cargo, q->now, backlog, TICK_NEVER - 1, &x))
+        return false;
+    cargo.query = &with;
+    return contact_cross(p, pair->at[i], &cargo, q->now, backlog, TICK_NEVER - 1, &x);
 }
 
 /* Bytes of the backlog that the contact transmits from `ready` on (SABR: backlog relief). */

@@ -83,6 +83,7 @@ struct entry {
     struct node *from, *to;
     enum plan_priority priority;
     unsigned size; /* class of volumes, in eighths of powers of two */
+    bool yields;   /* for queries with yields: floor, rest and hops 0 are for relaxed cargo */
     tick now;
     uint64_t volume;
     tick floor, rest;
@@ -146,7 +147,9 @@ void contact_fit(struct contact *c);
 struct cargo {
     uint64_t volume;
     enum plan_priority priority;
-    bool empty;   /* as if nothing were booked */
+    bool empty;                     /* as if nothing were booked */
+    const struct plan_query *query; /* for its yields */
+    bool relaxed; /* as if contacts from the query's first node had no bookings of this class */
     uint64_t ban; /* contacts and nodes with this ban are not used; 0: none */
 };
 

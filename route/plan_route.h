@@ -19,6 +19,13 @@ struct plan_backlog {
     uint64_t bytes; /* queued bytes of this class and higher ones, with overhead */
 };
 
+/* Booked bytes of the query's class that it may displace (plan_book_yield), in the contact from
+ * `from` to this neighbour that is active at `now`. */
+struct plan_yield {
+    uint64_t neighbour;
+    uint64_t bytes;
+};
+
 struct plan_query {
     uint64_t from, to;
     uint64_t bytes; /* without the overhead of convergence layers */
@@ -27,7 +34,8 @@ struct plan_query {
     tick expiry;                        /* an arrival at or after it is useless; TICK_NEVER */
     const uint64_t *excluded;           /* neighbours that must not be the first hop */
     const struct plan_backlog *backlog; /* of neighbours; those not listed have none */
-    size_t excluded_len, backlog_len;
+    const struct plan_yield *yields;    /* those not listed have none */
+    size_t excluded_len, backlog_len, yields_len;
 };
 
 /* Why there is no route. */
@@ -90,6 +98,12 @@ size_t plan_route_all(struct plan *p, const struct plan_query *q, struct plan_ro
 /* Books the route's volume at all of its contacts, or at none: HELIO_ENOENT, a contact was removed;
  * HELIO_EAGAIN, one is full. Displaced bookings of lower classes become owed. */
 int plan_book(struct plan *p, const struct plan_route *r, enum plan_priority priority);
+/* The same, but at the first contact up to `yields` bytes of the same class become owed, too. */
+int plan_book_yield(struct plan *p, const struct plan_route *r, enum plan_priority priority,
+                    uint64_t yields);
+/* Would the query's volume have a place in the contact of this yield with it, and has none without?
+ * Only such yields should be in a query. The query has its backlog. */
+bool plan_yield_helps(const struct plan *p, const struct plan_query *q, const struct plan_yield *y);
 /* Reverts a booking; removed contacts are ignored. */
 void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_priority priority);
 

@@ -5,8 +5,16 @@
  * bundle leaves the queue without transmission. Excluded are: neighbours without a link, the
  * neighbour that sent the bundle, and neighbours whose link is down during a contact. A bundle that
  * no contact can transmit as a whole, and that may be fragmented, is divided into parts
- * (plan_parts.h). What can go wrong: no memory for a booking; then the bundle is sent all the same,
- * and its volume is not counted.
+ * (plan_parts.h).
+ *
+ * Neighbours and users take turns in the queue of a link. So a bundle is not behind all that is
+ * queued and booked, only behind what has its turn before it (router_link.behind). If its place in
+ * the present contact is taken by bundles behind it, their bookings become owed. Those that the
+ * contact does not transmit are asked for again at its end. So one neighbour, whose bundles fill
+ * each contact, leaves others their part of it.
+ *
+ * What can go wrong: no memory for a booking; then the bundle is sent all the same, and its volume
+ * is not counted.
  */
 #include "route/plan_router.h"
 
@@ -50,26 +58,49 @@ static void drop_booking(struct plan_router *r, struct booking *b)
     free(b);
 }
 
-static void book_volume(const struct plan_router *r, struct booking *b)
+/* yields: booked bytes at its first contact that it may displace. */
+static void book_volume(const struct plan_router *r, struct booking *b, uint64_t yields)
 {
-    b->plan = plan_book(r->plan, b->route, b->priority) == 0 ? r->plans : 0;
+    b->plan = plan_book_yield(r->plan, b->route, b->priority, yields) == 0 ? r->plans : 0;
 }
 
 /* --- asking --- */
 
-static size_t collect_backlog(const struct plan_router *r, const struct router_links *links,
-                              enum bundle_priority priority, struct plan_backlog *out)
+struct queued {
+    struct plan_backlog backlog[BACKLOG_MAX];
+    struct plan_yield yields[BACKLOG_MAX];
+};
+
+/* held: it has a booking, and is in the backlog itself. */
+static void collect_queued(const struct plan_router *r, const struct router_query *q, bool held,
+                           struct queued *out, struct plan_query *pq)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < r->ways_len && n < BACKLOG_MAX; i++) {
-        struct router_link state = links->at(links->context, r->ways[i].link);
+    pq->backlog = out->backlog;
+    pq->yields = out->yields;
+    for (size_t i = 0; i < r->ways_len && pq->backlog_len < BACKLOG_MAX; i++) {
+        const uint64_t neighbour = r->ways[i].neighbour;
+        const struct router_link state = q->links->at(q->links->context, r->ways[i].link);
         uint64_t bytes = 0; /* bytes queued before it */
-        for (int p = (int)priority; p < BUNDLE_PRIORITIES; p++)
+        for (int p = (int)q->priority; p < BUNDLE_PRIORITIES; p++)
             bytes += state.bytes_of[p];
-        if (state.used && bytes > 0)
-            out[n++] = (struct plan_backlog){r->ways[i].neighbour, bytes};
+        assert(state.behind <= state.bytes_of[q->priority]);
+        bytes -= state.behind;
+        if (state.used && bytes > 0 && !held)
+            out->backlog[pq->backlog_len++] = (struct plan_backlog){neighbour, bytes};
+        const struct plan_yield yield = {neighbour, state.behind};
+        if (state.used && state.behind > 0 && pq->yields_len < BACKLOG_MAX &&
+            plan_yield_helps(r->plan, pq, &yield))
+            out->yields[pq->yields_len++] = yield;
     }
-    return n;
+}
+
+static uint64_t yields_of(const struct plan_query *pq, uint64_t neighbour)
+{
+    for (size_t i = 0; i < pq->yields_len; i++) {
+        if (pq->yields[i].neighbour == neighbour)
+            return pq->yields[i].bytes;
+    }
+    return 0;
 }
 
 /* Its contact has begun, and the link has been down for longer than it may take to come up. */
@@ -196,6 +227,7 @@ static uint64_t find_first_part(struct plan_router *r, const struct router_query
     struct part_query context = {.router = r, .query = q};
     const struct plan_parts parts = {r->plan, find_for_part, &context};
     struct plan_query part = *pq;
+    part.yields_len = 0; /* parts are for unbooked volume */
     uint64_t bytes = plan_parts_first(&parts, &part, &r->pending);
     if (bytes > 0)
         *way = way_to(r, r->pending.hop[0].to);
@@ -251,7 +283,7 @@ static void tell_links(struct plan_router *r)
 static struct router_answer ask_plan(void *router, const struct router_query *q)
 {
     struct plan_router *r = router;
-    struct plan_backlog backlog[BACKLOG_MAX];
+    struct queued queued;
     uint64_t to;
     if (!plan_router_number(q->destination, &to) || !plan_knows(r->plan, to))
         return ask_other(r, q);
@@ -265,17 +297,16 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
                             .bytes = q->bytes,
                             .priority = priority,
                             .now = plan_time(r, q->now),
-                            .expiry = plan_time(r, q->expires),
-                            .backlog = backlog};
+                            .expiry = plan_time(r, q->expires)};
     r->pending_priority = priority;
     const uint64_t before = plan_work(r->plan);
     struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
     struct way *way = NULL;
     /* What is in the queue is part of the backlog; its volume is its own. */
-    if (own != NULL && booking_held(r, own))
+    const bool held = own != NULL && booking_held(r, own);
+    if (held)
         plan_unbook(r->plan, own->route, own->priority);
-    else
-        pq.backlog_len = collect_backlog(r, q->links, q->priority, backlog);
+    collect_queued(r, q, held, &queued, &pq);
     enum plan_reason reason = find_best(r, q, &pq, &way);
     r->pending_chosen = false;
     if (reason == PLAN_FOUND)
@@ -287,14 +318,15 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     r->totals.answers[reason]++;
     r->totals.parts += fits > 0;
     struct router_answer a = {.verdict = ROUTER_WAIT, .until = until};
-    if (reason == PLAN_FOUND || fits > 0)
+    if (reason == PLAN_FOUND || fits > 0) {
         a = answer_route(r, way, fits, q->now);
-    else if (!split || until <= q->now)
+        r->pending_yields = fits > 0 ? 0 : yields_of(&pq, way->neighbour);
+    } else if (!split || until <= q->now)
         a = none_answer(r, q, &pq, reason);
     if (reason != PLAN_FOUND)
         work_spend(r, q, plan_work(r->plan) - before, look);
-    if (own != NULL && booking_held(r, own))
-        book_volume(r, own);
+    if (held)
+        book_volume(r, own, own->displaces ? UINT64_MAX : 0);
     return a;
 }
 
@@ -391,7 +423,9 @@ static void keep_booking(struct plan_router *r, const struct router_note *n)
     memcpy(route, answer, size);
     *b = (struct booking){
         .id = id, .key = n->key, .link = n->link, .priority = r->pending_priority, .route = route};
-    book_volume(r, b);
+    const uint64_t yields = id == r->pending_id ? r->pending_yields : 0;
+    book_volume(r, b, yields);
+    b->displaces = yields > 0;
     count_given(r, b);
     hash_add(&r->bookings, &b->by_id, hash_mix(r->bookings.seed, id, 0));
 }

@@ -45,6 +45,7 @@ struct booking {
     /* Bytes counted in way.given for it, in a choice between equal links. */
     uint64_t given;
     enum plan_priority priority;
+    bool displaces; /* others of its class: see plan_book_yield */
     struct plan_route *route;
 };
 
@@ -75,6 +76,7 @@ struct plan_router {
     struct plan_route pending; /* of the last answer */
     enum plan_priority pending_priority;
     uint64_t pending_id;
+    uint64_t pending_yields;         /* booked bytes that it may displace */
     bool pending_chosen;             /* it was chosen between equal links */
     struct plan_route first, chosen; /* of these; of the first only the first hop is used */
     /* Neighbours that are excluded in the search for alternatives. */

@@ -32,12 +32,13 @@ int route_compare(const struct plan_route *a, const struct plan_route *b)
 
 bool search_begin(struct search *s, struct plan *p, const struct plan_query *q)
 {
-    *s = (struct search){.plan = p,
-                         .query = q,
-                         .cargo = {.volume = plan_gross(p, q->bytes), .priority = q->priority},
-                         .from = plan_node(p, q->from),
-                         .to = plan_node(p, q->to),
-                         .start = {q->now, 0, TICK_NEVER, 0}};
+    *s = (struct search){
+        .plan = p,
+        .query = q,
+        .cargo = {.volume = plan_gross(p, q->bytes), .priority = q->priority, .query = q},
+        .from = plan_node(p, q->from),
+        .to = plan_node(p, q->to),
+        .start = {q->now, 0, TICK_NEVER, 0}};
     return s->from != NULL && s->to != NULL;
 }
 

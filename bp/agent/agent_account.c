@@ -30,6 +30,18 @@ uint64_t quota_source_id(const struct agent *a, const struct agent_head *h)
     return hash_mix(a->config.seed, eid_node_hash(a->config.seed, &h->id.source), h->peer);
 }
 
+uint64_t account_user_id(const struct agent *a, uint64_t user)
+{
+    return hash_mix(a->config.seed, user, 2);
+}
+
+uint64_t account_party_id(const struct agent *a, const struct agent_head *h)
+{
+    if (h->from_link)
+        return h->peer;
+    return h->user != 0 ? account_user_id(a, h->user) : QUOTA_OWN;
+}
+
 static uint64_t unproven_id(const struct agent *a, uint64_t peer)
 {
     return hash_mix(a->config.seed + 1, peer, 0);

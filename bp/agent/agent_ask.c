@@ -14,7 +14,7 @@ struct asking {
     const struct record *record; /* that is asked for; NULL: not here yet */
     const struct agent_head *head;
     int *forbidden; /* a link that may not have it; NO_LINK: none was asked for */
-    int came_from;  /* a link, or NO_LINK */
+    const struct router_query *query;
 };
 
 static struct router_link describe_link(const struct agent *a, uint32_t link)
@@ -39,15 +39,29 @@ static bool leads_back(const struct agent *a, uint32_t link, int came_from)
            ((int)link == came_from || eid_same_node(&link_at(a, link)->peer, &from->peer));
 }
 
+/* Has the bundle a place in this queue already? Then its party has it there. */
+static uint64_t behind_it(const struct asking *q, const struct queue *of)
+{
+    const struct agent *a = q->agent;
+    const struct record *r = q->record;
+    const enum bundle_priority priority = q->query->priority;
+    const bool there = r != NULL && r->queue == of && r->priority == priority && r->in_party;
+    if (a->router.ops->note == NULL || of->backlog[priority].bytes == 0)
+        return 0;
+    return party_behind(of, r != NULL ? turns_party(r) : account_party_id(a, q->head), priority,
+                        there ? 0 : q->query->bytes);
+}
+
 /* A bundle is no backlog to itself. */
 static struct router_link show_link(const void *context, uint32_t link)
 {
     const struct asking *q = context;
     struct router_link l = describe_link(q->agent, link);
-    l.back = l.used && leads_back(q->agent, link, q->came_from);
+    l.back = l.used && leads_back(q->agent, link, q->query->came_from);
     l.forbidden = l.used && !permit_leaves(q->agent, link_at(q->agent, link), q->head);
     if (l.forbidden)
         *q->forbidden = (int)link;
+    l.behind = l.used ? behind_it(q, &link_at(q->agent, link)->queue) : 0;
     if (l.used && q->record != NULL && q->record->queue == &link_at(q->agent, link)->queue) {
         assert(l.bundles > 0 && l.bytes >= q->record->bytes);
         l.bundles--;
@@ -64,7 +78,7 @@ static struct router_answer ask_way(const struct agent *a, const struct record *
                                     int *forbidden)
 {
     const struct asking asking = {
-        .agent = a, .record = r, .head = h, .forbidden = forbidden, .came_from = q->came_from};
+        .agent = a, .record = r, .head = h, .forbidden = forbidden, .query = q};
     *forbidden = NO_LINK;
     const struct router_links links = {.context = &asking, .at = show_link};
     q->now = a->now.now;

@@ -50,6 +50,7 @@ struct queue {
     uint64_t sending;
     struct list sending_wait;
     struct service service;
+    struct list parties; /* of a link (agent_party.c) */
     /* Joined bundles in agent.verifying: they do not use the window. */
     uint64_t verifying;
     uint64_t bundles, bytes; /* in all lists of this queue */
@@ -61,6 +62,14 @@ struct queue {
     uint64_t owed;
     bool open; /* link up, or endpoint registered */
     bool gone; /* its link was removed: its bundles are placed elsewhere */
+};
+
+/* The bundles of a neighbour or user in the queue of a link. It exists while there are any. */
+struct party {
+    struct list node; /* in queue.parties, the one that got a bundle last is first */
+    uint64_t id;
+    uint64_t bundles;
+    uint64_t bytes[BUNDLE_PRIORITIES]; /* by priority of the queue */
 };
 
 /* Bundles admitted for one route: a link, the endpoints here, or waiting without a route. */
@@ -347,6 +356,15 @@ void sending_wait(struct agent *a, struct queue *q);
 void sending_add(struct agent *a, struct record *r, const struct buf *out);
 void sending_sub(struct agent *a, struct record *r);
 void sending_check(const struct queue *q);
+
+/* agent_party.c. alone: all of the queue's bundles are of one party. behind: bytes in the bands of
+ * this priority that have their turns after this many bytes more of the party. */
+void party_enter(struct queue *q, struct record *r);
+void party_leave(struct queue *q, struct record *r);
+bool party_alone(const struct queue *q);
+uint64_t party_behind(const struct queue *q, uint64_t id, enum bundle_priority priority,
+                      uint64_t bytes);
+void parties_check(const struct queue *q);
 
 /* agent_queue.c */
 void queue_init(struct queue *q, uint64_t window);

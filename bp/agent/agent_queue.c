@@ -29,6 +29,7 @@ void queue_init(struct queue *q, uint64_t window)
     list_init(&q->resumed);
     list_init(&q->resuming);
     list_init(&q->sending_wait);
+    list_init(&q->parties);
 }
 
 void queue_fini(struct queue *q)
@@ -107,6 +108,8 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
     q->bytes += r->bytes;
     q->backlog[priority].bundles++;
     q->backlog[priority].bytes += r->bytes;
+    if (r->link != TO_ENDPOINT)
+        party_enter(q, r);
     bool stays = r->link != TO_ENDPOINT || keeps_bytes(q, b, 0, r) ||
                  (q->open ? memory_make_room(a, r, 0) : !memory_full(a, 0));
     bool ahead = r->buf != NULL && stays && b->back.waiting == 0 && front_has_room(q, b, 0);
@@ -155,6 +158,7 @@ void queue_leave(struct agent *a, struct record *r)
     q->bytes -= r->bytes;
     q->backlog[r->priority].bundles--;
     q->backlog[r->priority].bytes -= r->bytes;
+    party_leave(q, r);
     r->queue = NULL;
     r->rank = 0;
     ask_ended(a, r, ROUTER_TAKEN_BACK);
@@ -476,6 +480,7 @@ void queue_check(const struct queue *q)
         check_band(&q->bands.of[p], sum);
     assert(count_sum(sum) == q->bands.waiting);
     check_places(q);
+    parties_check(q);
     sending_check(q);
     check_list(&q->busy, STATE_BUSY, NULL, sum);
     assert(count_sum(sum) == q->bands.waiting + q->busy_len);

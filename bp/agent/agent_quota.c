@@ -152,7 +152,7 @@ int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiv
     *out = (struct holder){.destination_link = route, .peer = account_pin(&a->peers, peer)};
     bool made = out->peer != NULL;
     if (made && !h->from_link && h->user != 0)
-        made = (out->user = account_pin(&a->users, hash_mix(a->config.seed, h->user, 2))) != NULL;
+        made = (out->user = account_pin(&a->users, account_user_id(a, h->user))) != NULL;
     if (made) {
         out->backlog = account_pin(&a->backlogs, backlog_id(a, h, receiver, route, peer));
         made = out->backlog != NULL;
@@ -192,7 +192,7 @@ void quota_close(struct agent *a, const struct holder *h)
 
 void quota_user_holds(const struct agent *a, uint64_t user, uint64_t *bundles, uint64_t *bytes)
 {
-    const struct account *x = account_find(&a->users, hash_mix(a->config.seed, user, 2));
+    const struct account *x = account_find(&a->users, account_user_id(a, user));
     *bundles = x == NULL ? 0 : x->held_bundles;
     *bytes = x == NULL ? 0 : x->held_bytes;
 }

@@ -67,6 +67,10 @@ bool account_is_alone(const struct agent *a, const struct account *peer,
                       const struct account *source);
 /* The id of the source itself, whichever account it is charged to. */
 uint64_t quota_source_id(const struct agent *a, const struct agent_head *h);
+/* The id of a user's account; and that of the party (turns_party) of a bundle that is not here
+ * yet. */
+uint64_t account_user_id(const struct agent *a, uint64_t user);
+uint64_t account_party_id(const struct agent *a, const struct agent_head *h);
 /* One of its bundles was forwarded or delivered: its source is proven. */
 void quota_prove(struct agent *a, const struct record *r);
 

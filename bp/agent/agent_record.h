@@ -46,8 +46,9 @@ struct record {
     enum record_role role : 4;
     enum bundle_origin origin : 4; /* FROM_LINK; FROM_APPLICATION, also for the node itself */
     enum agent_refusal answer_refusal : 8; /* of the due answer; REFUSE_NONE = CONFIRM */
-    uint32_t load_failures : 7;            /* LOAD_TRIES at most */
-    uint32_t pays : 1;                     /* the peer refused it: its next turn is counted, too */
+    uint32_t load_failures : 6;            /* LOAD_TRIES at most */
+    uint32_t in_party : 1; /* it counts in its party's bytes in the queue (agent_party.c) */
+    uint32_t pays : 1; /* the peer refused it, or the link lost it: its next turn is counted, too */
     uint32_t mark_len; /* length of the id to remember after its end. STATE_ENDED, 0: none */
     struct band *band; /* STATE_FRONT, STATE_BACK */
     /* token: of the due answer; after a recall, the registration that had the bundle. */

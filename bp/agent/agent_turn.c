@@ -88,12 +88,17 @@ static const struct holder *holder_of(const struct record *r)
     return r->role == ROLE_WHOLE ? &r->assembly->holder : &r->holder;
 }
 
+uint64_t turns_party(const struct record *r)
+{
+    const struct holder *h = holder_of(r);
+    return h->user != NULL ? h->user->by_id.hash : h->peer->by_id.hash;
+}
+
 static struct turn *find_turn(struct agent *a, struct turns *t, const struct record *r)
 {
     const struct holder *h = holder_of(r);
     if (h->source != NULL && h->peer != NULL) {
-        const struct account *whose = h->user != NULL ? h->user : h->peer;
-        const uint64_t party_id = whose->by_id.hash, id = h->source->by_id.hash;
+        const uint64_t party_id = turns_party(r), id = h->source->by_id.hash;
         struct turn *source = t->recent;
         if (source == NULL || source->id != id || source->party->id != party_id) {
             struct turn *party = get_turn(a, t, NULL, party_id);

@@ -29,7 +29,10 @@ struct router_link {
     /* Backlog: queued bundles and those in transmission, without the bundle in question. */
     uint64_t bundles, bytes;
     uint64_t bytes_of[BUNDLE_PRIORITIES]; /* the same bytes by priority of the queue */
-    uint64_t bundle_max;                  /* longest bundle that it can transmit, bytes; 0: any */
+    /* Of bytes_of[the question's priority]: bundles of other neighbours and users that have their
+     * turns after the bundle in question. Only with `note`. */
+    uint64_t behind;
+    uint64_t bundle_max; /* longest bundle that it can transmit, bytes; 0: any */
     /* The operator's rules forbid the bundle on this link: it must not be in an answer. */
     bool forbidden;
     /* It leads to the neighbour that sent the bundle; false: unknown, or the bundle was created

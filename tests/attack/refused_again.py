@@ -15,6 +15,7 @@ PER_SECOND = 400  # 1.6 times what the link takes
 ROOM = 300      # MiB of bundles: the attacker's part of it is what the link takes in 20 s
 UP, DOWN = 4, 2  # seconds
 REFUSED = 500   # of an attack that took place
+ROUTE = "routes:\n  - {to: 'ipn:9.*', via: to-3}\n"
 
 
 @contextlib.contextmanager
@@ -37,13 +38,13 @@ def contacts(scene, number, link):
         switcher.join()
 
 
-def measure_case(scene, name, within):
+def measure_case(scene, name, within, extra=ROUTE):
     r1, r3, honest, entry = scene.ports(4)
     tcpcl = {"adapter": "tcpcl", "tls": "off"}
     shared = {"rate": "100Mbit/s", "sessions": 10, "rto": "100ms"}
     node = scene.node(1, [{**tcpcl, "name": "from-2", "peer": "ipn:2.0", "local": f"127.0.0.1:{honest}"},
                           {**tcpcl, "name": "from-4", "peer": "ipn:4.0", "local": f"127.0.0.1:{entry}"}, scene.link(3, r1, r3, **shared)],
-                      store=f"{{durability: none, limit: {ROOM}MiB}}", extra="routes:\n  - {to: 'ipn:9.*', via: to-3}\n")
+                      store=f"{{durability: none, limit: {ROOM}MiB}}", extra=extra)
     scene.node(2, [{**tcpcl, "name": "to-1", "peer": "ipn:1.0", "remote": f"127.0.0.1:{honest}"}], extra="routes:\n  - {to: 'ipn:3.*', via: to-1}\n")
     scene.node(3, [scene.link(1, r3, r1, **shared)], extra="routes:\n  - {to: 'ipn:2.*', via: to-1}\n")
     scene.receiver(3)

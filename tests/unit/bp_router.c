@@ -293,6 +293,44 @@ START_TEST(bookings_follow_their_bundles)
 }
 END_TEST
 
+/* A neighbour has filled the queue. Its bytes beyond what an application has there, with the bundle
+ * that is asked for, have their turns after that bundle. */
+START_TEST(turns_after_a_bundle_are_shown)
+{
+    struct binder n;
+    struct oracle o;
+    struct agent_config c = config_of("ipn:2.0");
+    start(&n, &o, &booking, &c);
+    agent_link(n.a, 1, false, n.now);
+    for (uint64_t i = 1; i <= 10; i++) {
+        struct bundle b = peer_bundle("ipn:7.4", "ipn:9.1", i);
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_NONE);
+        skip(&n);
+        ck_assert_uint_eq(o.link[1].behind, 0); /* of its own neighbour */
+    }
+    const uint64_t flood = o.link[1].bytes_of[BUNDLE_NORMAL] / 9 * 10;
+    uint64_t own = 0;
+    for (int i = 0; i < 3; i++) {
+        app(&n, "ipn:9.1");
+        skip(&n);
+        ck_assert_uint_eq(o.link[1].behind, flood - own - o.last.bytes);
+        own += o.last.bytes;
+        ck_assert_uint_eq(o.link[1].bytes_of[BUNDLE_NORMAL], flood + own - o.last.bytes);
+    }
+    agent_reroute(n.a); /* one that is queued has its turn where it is */
+    pass(&n, 0);
+    skip(&n);
+    ck_assert_int_eq(o.last.came_from, ROUTER_NO_LINK);
+    ck_assert_uint_eq(o.link[1].behind, flood - own);
+    for (uint64_t key = 1; key <= 10; key++)
+        ck_assert_int_eq(agent_delete(n.a, key, n.now), 0);
+    app(&n, "ipn:9.1");
+    skip(&n);
+    ck_assert_uint_eq(o.link[1].behind, 0);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(another_router_begins_anew)
 {
     struct binder n;
@@ -441,6 +479,7 @@ SUITE(bp_router, t)
     tcase_add_test(t, a_contact_that_ends_empties_its_queue);
     tcase_add_test(t, a_link_that_comes_up_may_change_answers);
     tcase_add_test(t, bookings_follow_their_bundles);
+    tcase_add_test(t, turns_after_a_bundle_are_shown);
     tcase_add_test(t, another_router_begins_anew);
     tcase_add_test(t, too_late_is_told);
     tcase_add_test(t, waiting_apart_takes_no_memory);

@@ -80,20 +80,35 @@ static void change_something(struct plan *p, struct rng *r, tick now)
     }
 }
 
-static struct plan_query draw_query(struct rng *r, tick now, uint64_t *excluded,
-                                    struct plan_backlog *backlog)
+struct lists {
+    uint64_t excluded[1];
+    struct plan_backlog backlog[1];
+    struct plan_yield yields[1];
+};
+
+static struct plan_query draw_query(struct rng *r, tick now, struct lists *of)
 {
     struct plan_query q = query_at(rng_below(r, 2), rng_below(r, NODES), 1 + rng_below(r, 30), now);
     q.priority = (enum plan_priority)rng_below(r, PLAN_PRIORITIES);
-    q.excluded = excluded;
-    q.backlog = backlog;
+    q.excluded = of->excluded;
+    q.backlog = of->backlog;
+    q.yields = of->yields;
     if (rng_chance(r, 0.2))
-        excluded[q.excluded_len++] = rng_below(r, NODES);
+        of->excluded[q.excluded_len++] = rng_below(r, NODES);
     if (rng_chance(r, 0.2))
-        backlog[q.backlog_len++] = (struct plan_backlog){rng_below(r, NODES), rng_below(r, 60)};
+        of->backlog[q.backlog_len++] = (struct plan_backlog){rng_below(r, NODES), rng_below(r, 60)};
+    if (rng_chance(r, 0.3))
+        of->yields[q.yields_len++] = (struct plan_yield){rng_below(r, NODES), rng_below(r, 60)};
     if (rng_chance(r, 0.1))
         q.expiry = now + rng_below(r, 300);
     return q;
+}
+
+static int book(struct plan *p, const struct plan_query *q, const struct plan_route *route)
+{
+    const bool yields =
+        q->yields_len > 0 && route->hops > 0 && route->hop[0].to == q->yields[0].neighbour;
+    return plan_book_yield(p, route, q->priority, yields ? q->yields[0].bytes : 0);
 }
 
 static struct plan *draw_plan(struct rng *r, uint64_t seed, size_t cache)
@@ -135,15 +150,14 @@ static void count_bookings(const struct plan *p, const struct booked *all)
 START_TEST(volumes)
 {
     struct rng r;
-    uint64_t excluded[1];
-    struct plan_backlog backlog[1];
+    struct lists lists;
     struct plan *p = draw_plan(&r, 1000 + (uint64_t)_i, 8);
     struct booked *all = calloc(ROUTES, sizeof *all);
     size_t booked = 0, refused = 0;
     tick now = 0;
     for (int step = 0; step < 400; step++) {
         struct booked *b = &all[rng_below(&r, ROUTES)];
-        struct plan_query q = draw_query(&r, now, excluded, backlog);
+        struct plan_query q = draw_query(&r, now, &lists);
         if (b->held) {
             plan_unbook(p, &b->route, b->priority);
             b->held = false;
@@ -151,7 +165,7 @@ START_TEST(volumes)
         b->priority = q.priority;
         if (plan_route_find(p, &q, &b->route) == PLAN_FOUND) {
             /* What was found has room. */
-            b->held = plan_book(p, &b->route, b->priority) == 0;
+            b->held = book(p, &q, &b->route) == 0;
             ck_assert(b->held);
             booked++;
         } else {
@@ -222,20 +236,19 @@ static void change_links(struct plan *p, struct rng *r)
 START_TEST(cached)
 {
     struct rng r;
-    uint64_t excluded[1];
-    struct plan_backlog backlog[1];
+    struct lists lists;
     struct plan *p = draw_plan(&r, 5000 + (uint64_t)_i, 1 + (size_t)_i % 12);
     struct plan_route *warm = calloc(2, sizeof *warm), *cold = warm + 1;
     tick now = 0;
     for (int step = 0; step < 600; step++) {
-        struct plan_query q = draw_query(&r, now, excluded, backlog);
+        struct plan_query q = draw_query(&r, now, &lists);
         enum plan_reason a = plan_route_find(p, &q, warm), b = plan_route_search(p, &q, cold);
         ck_assert_int_eq(a, b);
         if (a == PLAN_FOUND) {
             ck_assert_uint_eq(warm->arrival, cold->arrival);
             ck_assert_uint_eq(warm->volume, cold->volume);
             if (rng_chance(&r, 0.1))
-                ck_assert_int_eq(plan_book(p, warm, q.priority), 0);
+                ck_assert_int_eq(book(p, &q, warm), 0);
             else if (rng_chance(&r, 0.1))
                 plan_unbook(p, warm, q.priority);
         }
@@ -286,6 +299,42 @@ START_TEST(streams)
     add_range(p, 1, 3, 0, 100, 0);
     plan_route_find(p, &q, &r);
     ck_assert_uint_eq(r.hops, 1);
+    plan_free(p);
+}
+END_TEST
+
+/* A full contact yields to some queries: to some of these a part of what they need, to others all
+ * of it. The cache answers most of them. */
+START_TEST(yields)
+{
+    struct plan *p = bare_plan();
+    struct plan_route r = {.hops = 1};
+    struct plan_totals t;
+    const uint64_t id = add_contact(p, 1, 2, 0, 1000, 100);
+    add_contact(p, 2, 3, 0, 1000, 100);
+    add_contact(p, 1, 4, 0, 1000, 100);
+    add_contact(p, 4, 3, 0, 1000, 100);
+    for (uint64_t i = 2; i <= 4; i += 2) {
+        add_range(p, 1, i, 0, 1000, i * TICK_S);
+        add_range(p, i, 3, 0, 1000, TICK_S);
+    }
+    r.hop[0].contact = id;
+    r.volume = plan_volume(p, id);
+    ck_assert_int_eq(plan_book(p, &r, PLAN_NORMAL), 0);
+    for (uint64_t i = 0; i < 1000; i++) {
+        const struct plan_yield yield = {2, i % 2 == 0 ? 400000 : 600000};
+        struct plan_query q = query_at(1, 3, 500000, (tick)i * 50 * TICK_MS);
+        q.priority = PLAN_NORMAL;
+        q.yields = &yield;
+        ck_assert_int_eq(plan_yield_helps(p, &q, &yield), i % 2 == 1);
+        q.yields_len = i % 3 == 0 ? 0 : 1;
+        ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
+        ck_assert_uint_eq(r.hop[0].to, i % 2 == 1 && q.yields_len > 0 ? 2 : 4);
+        q.yields_len = i % 2;
+        ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
+    }
+    plan_totals(p, &t);
+    ck_assert_uint_ge(t.hits, 1000);
     plan_free(p);
 }
 END_TEST
@@ -381,6 +430,7 @@ SUITE(route_random, t)
     tcase_add_loop_test(t, volumes, 0, 12);
     tcase_add_test(t, displaced);
     tcase_add_loop_test(t, cached, 0, 40);
+    tcase_add_test(t, yields);
     tcase_add_test(t, streams);
     tcase_add_loop_test(t, several, 0, 60);
 }
