@@ -6,7 +6,7 @@
  * removal (§4.2.4). The received bytes stay unchanged in the store, so that encoding twice has the
  * same result. Without memory for that the bundle pauses. After a failure of a link it is tried
  * again, with pauses that double. A bundle that an unreliable link has lost is transmitted again at
- * once, a limited number of times.
+ * once, a limited number of times; if others use the link, in its next turn.
  */
 #include <assert.h>
 
@@ -154,6 +154,7 @@ void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reas
     if (agent_overdue(a, r))
         return;
     if (++r->losses <= resend) {
+        r->pays = !party_alone(r->queue);
         agent_go_on(a, r);
         return;
     }

@@ -236,11 +236,12 @@ void agent_leave_link(struct agent *a, struct record *r)
     agent_place(a, r);
 }
 
-/* What the peer refused used the link: its next turn is as dear as the last one. What paused before
- * its first turn has not had it. All else stands where it stood. */
+/* What the peer refused, or the link lost, used the link: its next turn is as dear as the last one.
+ * What was refused again goes behind its source's other bundles. What paused before its first turn
+ * has not had it. All else stands where it stood. */
 static void stand_again(struct agent *a, struct record *r)
 {
-    if (r->rank == 0 || (r->pays && r->tries > 1))
+    if (r->rank == 0 || (r->pays && r->tries > r->losses + 1))
         queue_behind(a, r);
     else if (r->pays)
         queue_again(a, r);

@@ -237,9 +237,20 @@ END_TEST
 
 #define FLOOD 60
 
+static void refuse(struct binder *n, uint64_t key)
+{
+    agent_refused(n->a, key, "the peer refused it", n->now);
+}
+
+static void lose(struct binder *n, uint64_t key)
+{
+    agent_lost(n->a, key, UINT64_MAX, "lost", n->now);
+}
+
 /* Of a neighbour's and an application's bundles, the next ones that the link has, of so many: how
- * many are the application's; the peer refuses the others. */
-static unsigned count_honest(struct binder *n, unsigned turns, uint64_t flood_keys)
+ * many are the application's; this is the fate of the others. */
+static unsigned count_honest(struct binder *n, unsigned turns, uint64_t flood_keys,
+                             void (*fate)(struct binder *n, uint64_t key))
 {
     struct agent_action x;
     unsigned honest = 0, sent = 0;
@@ -253,7 +264,7 @@ static unsigned count_honest(struct binder *n, unsigned turns, uint64_t flood_ke
         if (x.key > flood_keys)
             agent_sent(n->a, x.key, true, n->now);
         else
-            agent_refused(n->a, x.key, "the peer refused it", n->now);
+            fate(n, x.key);
         agent_check(n->a);
     }
     ck_assert_uint_eq(sent, turns);
@@ -287,7 +298,7 @@ START_TEST(what_was_refused_takes_turns)
     agent_window(n.a, 1, WINDOW, n.now);
     receive_flood(&n, 0);
     agent_link(n.a, 1, true, n.now);
-    ck_assert_uint_eq(count_honest(&n, FLOOD, FLOOD), 0);
+    ck_assert_uint_eq(count_honest(&n, FLOOD, FLOOD, refuse), 0);
     if (_i == 0) {
         pass(&n, TICK_S);
     } else {
@@ -295,7 +306,24 @@ START_TEST(what_was_refused_takes_turns)
         agent_link(n.a, 1, true, n.now);
     }
     send_here(&n, FLOOD);
-    ck_assert_uint_ge(count_honest(&n, FLOOD, FLOOD), FLOOD / 2 - 1);
+    ck_assert_uint_ge(count_honest(&n, FLOOD, FLOOD, refuse), FLOOD / 2 - 1);
+    binder_fini(&n);
+}
+END_TEST
+
+/* An unreliable link loses all of a neighbour's bundles, again and again. Those at the head of the
+ * queue keep their places; then an application has its half. */
+START_TEST(what_was_lost_takes_turns)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    agent_window(n.a, 1, WINDOW, n.now);
+    receive_flood(&n, 0);
+    agent_link(n.a, 1, true, n.now);
+    ck_assert_uint_eq(count_honest(&n, 3 * FLOOD, FLOOD, lose), 0);
+    send_here(&n, FLOOD);
+    ck_assert_uint_ge(count_honest(&n, FLOOD, FLOOD, lose), (FLOOD - PLACES) / 2);
     binder_fini(&n);
 }
 END_TEST
@@ -321,9 +349,9 @@ START_TEST(what_comes_again_takes_turns)
     receive_flood(&n, FLOOD);
     ck_assert_uint_eq(agent_counters(n.a)->returned, FLOOD);
     send_here(&n, 2 * FLOOD);
-    ck_assert_uint_eq(count_honest(&n, PLACES, 2 * (uint64_t)FLOOD), PLACES);
+    ck_assert_uint_eq(count_honest(&n, PLACES, 2 * (uint64_t)FLOOD, refuse), PLACES);
     pass(&n, TICK_S);
-    ck_assert_uint_ge(count_honest(&n, FLOOD, 2 * (uint64_t)FLOOD), FLOOD / 2 - 1);
+    ck_assert_uint_ge(count_honest(&n, FLOOD, 2 * (uint64_t)FLOOD, refuse), FLOOD / 2 - 1);
     binder_fini(&n);
 }
 END_TEST
@@ -331,6 +359,7 @@ END_TEST
 SUITE(bp_agent_order, t)
 {
     tcase_add_loop_test(t, what_was_refused_takes_turns, 0, 2);
+    tcase_add_test(t, what_was_lost_takes_turns);
     tcase_add_test(t, what_comes_again_takes_turns);
 
     tcase_add_test(t, who_proves_itself_stays_in_order);
