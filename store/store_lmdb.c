@@ -22,8 +22,9 @@
 
 #define NOTE_NAME_MAX 32
 #define PAGES_PER_PUT                                                                              \
-    16 /* at most, beside the bundle itself: paths through the trees, the head                     \
-        */
+    16                   /* at most, beside the bundle itself: paths through the trees, the head   \
+                          */
+#define ROWS_OF_PARTS 64 /* a bundle's bytes for one of rows and page headers of its parts */
 
 int lmdb_error(int rc)
 {
@@ -65,16 +66,18 @@ static bool in_place(const struct lmdb *l)
 }
 
 /* Before the transaction ends. */
-static void close_cursor(struct lmdb *l)
+static void close_cursors(struct lmdb *l)
 {
     if (l->cursor != NULL)
         mdb_cursor_close(l->cursor);
-    l->cursor = NULL;
+    if (l->rows != NULL)
+        mdb_cursor_close(l->rows);
+    l->cursor = l->rows = NULL;
 }
 
 static void take_back(struct lmdb *l)
 {
-    assert(l->txn == NULL && l->cursor == NULL);
+    assert(l->txn == NULL && l->cursor == NULL && l->rows == NULL);
     l->bytes = l->bytes_before;
     l->damaged = l->damaged_before;
 }
@@ -84,7 +87,7 @@ void lmdb_abort(struct store *s)
     struct lmdb *l = lmdb_of(s);
     if (l->txn == NULL)
         return;
-    close_cursor(l);
+    close_cursors(l);
     mdb_txn_abort(l->txn);
     l->txn = NULL;
     take_back(l);
@@ -107,7 +110,7 @@ int lmdb_begin(struct store *s)
         return HELIO_ENOENT;
     assert(l->txn == NULL);
     l->broken = 0;
-    l->putting = 0;
+    l->putting = l->parts = 0;
     l->no_blocks = false;
     l->bytes_before = l->bytes;
     l->damaged_before = l->damaged;
@@ -127,7 +130,7 @@ int lmdb_commit(struct store *s)
         return l->broken;
     }
     assert(l->broken == 0);
-    close_cursor(l);
+    close_cursors(l);
     int rc = mdb_txn_commit(l->txn);
     l->txn = NULL;
     if (rc != 0)
@@ -148,6 +151,13 @@ static int open_cursor(struct lmdb *l)
 {
     assert(l->txn != NULL);
     return l->cursor != NULL ? 0 : mdb_cursor_open(l->txn, l->heads, &l->cursor);
+}
+
+/* The same, of the bundles. */
+static int open_rows(struct lmdb *l)
+{
+    assert(l->txn != NULL);
+    return l->rows != NULL ? 0 : mdb_cursor_open(l->txn, l->bundles, &l->rows);
 }
 
 /* Keys go up, as a rule: such rows fill their pages, and need no search. */
@@ -171,9 +181,8 @@ static int write_head(struct lmdb *l, uint64_t key, const struct store_head *h, 
 
 static int write_bundle(struct lmdb *l, uint64_t key, struct slice bundle, unsigned flags)
 {
-    uint8_t name[8];
-    MDB_val k = key_of(key, name), v = val_of(bundle.data, bundle.len);
-    return mdb_put(l->txn, l->bundles, &k, &v, flags);
+    int rc = open_rows(l);
+    return rc == 0 ? lmdb_bundle_write(l, l->rows, key, bundle, flags) : rc;
 }
 
 /* The head, and where the bundle is stored. */
@@ -200,7 +209,7 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
         return HELIO_EINVAL;
     if (bundle.len > l->limit || l->bytes > l->limit - bundle.len)
         return HELIO_ESPACE;
-    uint64_t pages = bundle.len + PAGES_PER_PUT * l->page_bytes;
+    uint64_t pages = bundle.len + bundle.len / ROWS_OF_PARTS + PAGES_PER_PUT * l->page_bytes;
     if (lmdb_reserve(l, pages) < 0)
         return HELIO_ESPACE;
     struct store_head h = head_for(head, bundle, crc32c(0, bundle.data, bundle.len));
@@ -248,23 +257,13 @@ static int lmdb_update(struct store *s, uint64_t key, struct slice head)
     return lmdb_fail(l, rc != 0 ? rc : replace_head(l, key, &h, head));
 }
 
-bool lmdb_bundle_whole(const struct lmdb *l, const MDB_val *v)
-{
-    const uint8_t *data = v->mv_data;
-    if (!pages_is_long(8, v->mv_size, (uint32_t)l->page_bytes))
-        return true;
-    if (data < l->map || data >= l->map + l->map_bytes)
-        return true; /* of this transaction */
-    const size_t at = (size_t)(data - l->map) - PAGES_HEADER;
-    return pages_long_value(l->map + at, at / l->page_bytes, v->mv_size, (uint32_t)l->page_bytes);
-}
-
 static int lmdb_set_aside(struct store *s, uint64_t key)
 {
     struct lmdb *l = lmdb_of(s);
     uint8_t name[8], copy[STORE_WITHIN_MAX];
-    MDB_val k = key_of(key, name), row, bundle;
+    MDB_val k = key_of(key, name), row;
     struct store_head h = {0};
+    struct lmdb_rows bundle;
     if (l->txn == NULL)
         return HELIO_EINVAL;
     int rc = mdb_get(l->txn, l->heads, &k, &row);
@@ -275,34 +274,35 @@ static int lmdb_set_aside(struct store *s, uint64_t key)
     memcpy(copy, row.mv_data, row.mv_size); /* the page under it may move */
     row.mv_data = copy;
     (void)store_head_read(key, slice_of_val(&row), &h);
-    if ((rc = lmdb_put_aside(l, l->txn, &k, &row)) == 0)
+    if ((rc = open_rows(l)) == 0 && (rc = lmdb_put_aside(l, l->txn, &k, &row)) == 0)
         rc = mdb_del(l->txn, l->heads, &k, NULL);
     if (rc == 0) {
         l->damaged++;
         if (h.within)
             l->bytes -= h.bytes;
-        else if (mdb_get(l->txn, l->bundles, &k, &bundle) == 0)
-            l->bytes -= bundle.mv_size;
+        else if (lmdb_bundle_find(l, l->rows, key, &bundle) == 0)
+            l->bytes -= bundle.bytes;
     }
     return lmdb_fail(l, rc);
 }
 
 /* A head, and its bundle in the bundles' own table. HELIO_EFORMAT: the bundle's pages cannot be
  * freed, and nothing was removed. */
-static int remove_rows(struct lmdb *l, MDB_val *k, const struct store_head *h, uint64_t *bytes)
+static int remove_rows(struct lmdb *l, uint64_t key, const struct store_head *h, uint64_t *bytes)
 {
-    MDB_val old;
-    int rc = h->within ? MDB_NOTFOUND : mdb_get(l->txn, l->bundles, k, &old);
-    const bool apart = rc == 0;
+    struct lmdb_rows old = {.whole = true};
+    int rc = h->within ? 0 : open_rows(l);
+    if (rc == 0 && !h->within)
+        rc = lmdb_bundle_find(l, l->rows, key, &old);
     if (rc != 0 && rc != MDB_NOTFOUND)
         return rc;
-    if (apart && !lmdb_bundle_whole(l, &old))
+    if (!old.whole)
         return HELIO_EFORMAT;
-    *bytes = apart ? old.mv_size : h->bytes;
+    *bytes = old.count > 0 ? old.bytes : h->bytes;
     rc = mdb_cursor_del(l->cursor, 0);
     if (rc != 0 || h->within)
         return rc;
-    return apart ? mdb_del(l->txn, l->bundles, k, NULL) : MDB_NOTFOUND;
+    return old.count > 0 ? lmdb_bundle_remove(l->rows, key) : MDB_NOTFOUND;
 }
 
 static int lmdb_remove(struct store *s, uint64_t key)
@@ -320,8 +320,7 @@ static int lmdb_remove(struct store *s, uint64_t key)
         return lmdb_fail(l, rc);
     const bool whole = store_head_read(key, slice_of_val(&row), &h) == 0;
     uint64_t bytes = 0;
-    k = key_of(key, name);
-    rc = remove_rows(l, &k, &h, &bytes);
+    rc = remove_rows(l, key, &h, &bytes);
     if (rc == HELIO_EFORMAT)
         return lmdb_set_aside(s, key);
     l->bytes -= bytes < l->bytes ? bytes : l->bytes; /* of a damaged row it may be another */
@@ -345,22 +344,46 @@ static void reading_end(struct lmdb *l, MDB_txn *txn)
         mdb_txn_abort(txn);
 }
 
+static struct buf *copy_within(size_t head_room, const struct store_head *h)
+{
+    struct buf *b = buf_new(head_room, h->bundle.len);
+    if (b != NULL)
+        memcpy(buf_append(b, h->bundle.len), h->bundle.data, h->bundle.len);
+    return b;
+}
+
+/* Of the bundles' own table. 0 (*out NULL: no memory), HELIO_EFORMAT: not of that length; or an
+ * error of LMDB. */
+static int copy_rows(struct lmdb *l, MDB_txn *txn, uint64_t key, size_t head_room, uint64_t bytes,
+                     struct buf **out)
+{
+    MDB_cursor *c;
+    struct lmdb_rows rows;
+    int rc = mdb_cursor_open(txn, l->bundles, &c);
+    if (rc != 0)
+        return rc;
+    rc = lmdb_bundle_find(NULL, c, key, &rows);
+    if (rc == MDB_NOTFOUND || (rc == 0 && rows.bytes != bytes))
+        rc = HELIO_EFORMAT;
+    if (rc == 0 && (*out = buf_new(head_room, bytes)) != NULL)
+        rc = lmdb_bundle_copy(c, key, buf_append(*out, bytes), bytes);
+    mdb_cursor_close(c);
+    return rc;
+}
+
 /* The check value is that of the copy: what is given out is what was looked at. */
 static int read_bundle(struct lmdb *l, MDB_txn *txn, uint64_t key, size_t head_room,
                        const struct store_head *h, struct buf **out)
 {
-    uint8_t name[8];
-    MDB_val k = key_of(key, name), v = val_of(h->bundle.data, h->bundle.len);
-    int rc = h->within ? 0 : mdb_get(txn, l->bundles, &k, &v);
-    if (rc != 0 || v.mv_size != h->bytes)
-        return rc == 0 || rc == MDB_NOTFOUND ? HELIO_EFORMAT : rc;
-    struct buf *b = buf_new(head_room, v.mv_size);
-    if (b == NULL)
+    struct buf *b = h->within ? copy_within(head_room, h) : NULL;
+    int rc = h->within ? 0 : copy_rows(l, txn, key, head_room, h->bytes, &b);
+    if (rc == 0 && b == NULL)
         return HELIO_ENOMEM;
-    memcpy(buf_append(b, v.mv_size), v.mv_data, v.mv_size);
-    if (crc32c(0, buf_data(b), b->len) != h->crc) {
+    if (rc == 0 && crc32c(0, buf_data(b), b->len) != h->crc)
+        rc = HELIO_EFORMAT;
+    if (rc != 0) {
         buf_drop(b);
-        return HELIO_EFORMAT;
+        return rc;
     }
     assert(b->len == h->bytes);
     *out = b;

@@ -19,6 +19,7 @@ struct lmdb {
     MDB_env *env;
     MDB_txn *txn;       /* between begin and commit */
     MDB_cursor *cursor; /* of the heads, in txn; NULL: none yet */
+    MDB_cursor *rows;   /* the same, of the bundles */
     MDB_dbi heads, bundles, ends, notes, aside;
     char *file; /* path of the database */
     uint64_t limit, marks_max;
@@ -28,6 +29,7 @@ struct lmdb {
     int broken;        /* the error that spoilt the transaction */
     uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: unknown */
     uint64_t putting;  /* bytes of pages that the transaction's puts may take */
+    uint64_t parts;    /* of bundles, which it has put */
     bool no_blocks;    /* in the transaction: the medium had none for the file … */
     uint64_t free;     /* … which had so many bytes of free pages when it began */
     uint64_t page_bytes;
@@ -56,12 +58,30 @@ int lmdb_fail(struct lmdb *l, int rc); /* the same; the transaction is spoilt by
 int lmdb_begin(struct store *s);       /* as begin, commit and abort of store_ops */
 int lmdb_commit(struct store *s);
 void lmdb_abort(struct store *s);
-/* Are the pages of this value of the bundles' table described as they must be? Otherwise LMDB must
- * neither remove nor replace it. */
-bool lmdb_bundle_whole(const struct lmdb *l, const MDB_val *v);
 /* Calls fn for each row of a table; a negative error of ours, or what fn returned. */
 int lmdb_each_row(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
                   void *ctx);
+
+#define LMDB_PART_KEY 12 /* the bundle's key and the part's number */
+
+/* The rows of a bundle in the bundles' table. */
+struct lmdb_rows {
+    uint64_t count, bytes;
+    bool whole;         /* each can be removed (lmdb_row_whole) */
+    struct slice first; /* the value of the first one; a view */
+};
+
+/* store_lmdb_bundle.c; c: a cursor of the bundles' table. Each returns 0 or an error of LMDB. */
+int lmdb_bundle_write(struct lmdb *l, MDB_cursor *c, uint64_t key, struct slice bundle,
+                      unsigned flags);
+/* MDB_NOTFOUND: there are none. l may be NULL: then `whole` is not determined. */
+int lmdb_bundle_find(const struct lmdb *l, MDB_cursor *c, uint64_t key, struct lmdb_rows *out);
+/* All rows, one behind the other, to out[0..len), which they fill. */
+int lmdb_bundle_copy(MDB_cursor *c, uint64_t key, uint8_t *out, uint64_t len);
+int lmdb_bundle_remove(MDB_cursor *c, uint64_t key); /* 0 also when there are none */
+/* Are the pages of this row described as they must be? Otherwise LMDB must neither remove nor
+ * replace it. */
+bool lmdb_row_whole(const struct lmdb *l, const MDB_val *k, const MDB_val *v);
 
 /* store_lmdb_room.c: does the medium have space for the transaction's puts and `more`, with a
  * reserve for removals? 0 or HELIO_ESPACE. fits: of store_ops. */
@@ -85,7 +105,7 @@ int lmdb_put_aside(struct lmdb *l, MDB_txn *txn, const MDB_val *key, MDB_val *ro
 int lmdb_convert(struct lmdb *l);
 
 /* store_lmdb_probe.c: checks in a child process, because the medium may fail, that the file's pages
- * are intact. all: also the headers of the bundles' pages; else lmdb_bundle_whole checks each
+ * are intact. all: also the headers of the bundles' pages; else lmdb_row_whole checks each
  * before it is changed. Returns 0; HELIO_EFORMAT or another error with the reason in why. */
 int lmdb_probe(const char *path, bool all, char *why, size_t cap);
 /* The database's file, to be read only; unmapped by the second one. 0, HELIO_ENOENT: there is none,

@@ -163,8 +163,7 @@ static int open_env(struct lmdb *l, const struct store_options *o)
     unsigned flags = MDB_NOTLS;
     if (o->durability != STORE_SYNC)
         flags |= MDB_NOSYNC;
-    /* Address space only. Long values need contiguous pages, so the file grows beyond its content;
-     * bench_store measures by how much. */
+    /* Address space only. The file grows beyond its content: bench_store measures by how much. */
     uint64_t map = o->limit_bytes > UINT64_MAX / 8 ? UINT64_C(1) << 45 : o->limit_bytes * 4;
     map = (map + SLACK_BYTES) & ~UINT64_C(0xfffff);
     int dead, rc = mdb_env_create(&l->env);
@@ -228,7 +227,7 @@ static int make_tables(struct lmdb *l, MDB_txn *txn, unsigned format, char *why,
         mdb_dbi_open(txn, "notes", 0, &l->notes) == MDB_NOTFOUND)
         return table_lost(l, "notes", why, cap);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        const unsigned flags = format == STORE_FORMAT ? 0 : MDB_CREATE;
+        const unsigned flags = format >= STORE_FORMAT_TABLES ? 0 : MDB_CREATE;
         int rc = mdb_dbi_open(txn, tables[i].name, flags, tables[i].table);
         if (rc == MDB_NOTFOUND)
             return table_lost(l, tables[i].name, why, cap);
@@ -335,7 +334,8 @@ static int count_rows(struct lmdb *l)
             break;
         rc = mdb_cursor_get(c, &k, &v, MDB_LAST);
         if (rc == 0 && k.mv_size >= 8) {
-            uint64_t key = store_number_read((uint8_t *)k.mv_data + k.mv_size - 8);
+            const size_t at = tables[i] == l->aside ? k.mv_size - 8 : 0;
+            uint64_t key = store_number_read((uint8_t *)k.mv_data + at);
             l->last_key = key > l->last_key && key != UINT64_MAX ? key : l->last_key;
         }
         rc = rc == MDB_NOTFOUND ? 0 : rc;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/crc.h"
@@ -21,6 +22,7 @@ struct walk {
     struct store_walk *at;
     int (*fn)(void *ctx, const struct store_row *row);
     void *ctx;
+    uint8_t *copy; /* of a bundle in parts, for the present row */
 };
 
 static int fail_walk(const char *path, int rc, char *why, size_t cap)
@@ -58,15 +60,32 @@ static int open_one(MDB_txn *txn, const char *name, MDB_dbi *table, bool *has)
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
+/* The bundle of a key from its rows; empty: there is none that can be read. 0, or ENOMEM … */
+static int gather_bundle(struct walk *w, uint64_t key, struct slice *out)
+{
+    struct lmdb_rows rows;
+    MDB_cursor *c;
+    *out = slice_of(NULL, 0);
+    int rc = w->has[WALK_BUNDLES] ? mdb_cursor_open(w->txn, w->table[WALK_BUNDLES], &c) : 0;
+    if (rc != 0 || !w->has[WALK_BUNDLES])
+        return rc;
+    rc = lmdb_bundle_find(NULL, c, key, &rows);
+    if (rc == 0 && rows.count == 1) {
+        *out = rows.first;
+    } else if (rc == 0) {
+        free(w->copy);
+        w->copy = malloc(rows.bytes);
+        rc = w->copy != NULL ? lmdb_bundle_copy(c, key, w->copy, rows.bytes) : ENOMEM;
+        *out = slice_of(w->copy, rc == 0 ? rows.bytes : 0);
+    }
+    mdb_cursor_close(c);
+    return rc == ENOMEM ? rc : 0;
+}
+
 /* Compares a head and its bundle. */
-static void judge_row(struct walk *w, struct store_row *r, bool old)
+static void judge_row(struct store_row *r, bool old)
 {
     struct store_head h = {0};
-    uint8_t name[8];
-    store_number_write(r->key, name);
-    MDB_val k = val_of(name, 8), v;
-    if (w->has[WALK_BUNDLES] && mdb_get(w->txn, w->table[WALK_BUNDLES], &k, &v) == 0)
-        r->bundle = slice_of_val(&v);
     if (old && r->row.len >= 8) {
         h.bytes = store_number_read(r->row.data);
         r->head = slice_of(r->row.data + 8, r->row.len - 8);
@@ -105,18 +124,24 @@ static int visit_row(struct walk *w, unsigned table, const MDB_val *k, const MDB
     const uint8_t *name = k->mv_data;
     if (k->mv_size < 8)
         return 0; /* nothing has such a key */
-    r.key = store_number_read(name + k->mv_size - 8);
+    r.key = store_number_read(name + (table == WALK_ASIDE ? k->mv_size - 8 : 0));
+    if (table == WALK_BUNDLES && w->at->key == r.key)
+        return 0; /* another part of the last one */
     *w->at = (struct store_walk){.table = table, .key = r.key};
+    const MDB_val key = val_of(name, 8);
+    if (table == WALK_BUNDLES &&
+        (has_row(w, WALK_HEADS, "", &key) || has_row(w, WALK_OLD, "", &key) ||
+         has_row(w, WALK_ASIDE, "h", &key)))
+        return 0;
+    int rc = gather_bundle(w, r.key, &r.bundle);
+    if (rc != 0)
+        return rc;
     if (table == WALK_BUNDLES) {
-        if (has_row(w, WALK_HEADS, "", k) || has_row(w, WALK_OLD, "", k) ||
-            has_row(w, WALK_ASIDE, "h", k))
-            return 0;
         r.row = slice_of(NULL, 0);
-        r.bundle = slice_of_val(v);
         r.state = STORE_ROW_HEAD_MISSING;
     } else {
         r.aside = table == WALK_ASIDE;
-        judge_row(w, &r, table == WALK_OLD);
+        judge_row(&r, table == WALK_OLD);
     }
     return w->fn(w->ctx, &r);
 }
@@ -162,6 +187,7 @@ int store_lmdb_walk(const char *path, struct store_walk *at,
             rc = walk_table(&w, i);
     }
     close_reading(w.env, w.txn);
+    free(w.copy);
     /* LMDB's errors are far below ours; positive ones are the system's or what fn returned */
     return rc < -100 || (rc > 0 && w.txn == NULL) ? fail_walk(path, rc, why, cap) : rc;
 }
@@ -269,6 +295,17 @@ static int delete_key(MDB_txn *txn, MDB_dbi table, const void *key, size_t len)
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
+static int delete_bundle(struct lmdb *l, uint64_t key)
+{
+    MDB_cursor *c;
+    int rc = mdb_cursor_open(l->txn, l->bundles, &c);
+    if (rc != 0)
+        return rc;
+    rc = lmdb_bundle_remove(c, key);
+    mdb_cursor_close(c);
+    return rc;
+}
+
 int store_lmdb_erase(struct store *s, uint64_t key)
 {
     struct lmdb *l = lmdb_of(s);
@@ -278,7 +315,7 @@ int store_lmdb_erase(struct store *s, uint64_t key)
     store_number_write(key, name + 1);
     int rc = delete_key(l->txn, l->heads, name + 1, 8);
     if (rc == 0)
-        rc = delete_key(l->txn, l->bundles, name + 1, 8);
+        rc = delete_bundle(l, key);
     if (rc == 0)
         rc = delete_key(l->txn, l->aside, name, 9);
     return lmdb_error(rc);

@@ -25,10 +25,15 @@ uint64_t store_number_read(const uint8_t in[8])
     return v;
 }
 
-static void write_crc(uint32_t crc, uint8_t out[4])
+static void write_4(uint32_t v, uint8_t out[4])
 {
-    for (int i = 3; i >= 0; i--, crc >>= 8)
-        out[i] = (uint8_t)crc;
+    for (int i = 3; i >= 0; i--, v >>= 8)
+        out[i] = (uint8_t)v;
+}
+
+void store_part_write(uint32_t number, uint8_t out[4])
+{
+    write_4(number, out);
 }
 
 static uint32_t read_crc(const uint8_t in[4])
@@ -61,10 +66,10 @@ size_t store_head_write(uint64_t key, const struct store_head *h, uint8_t *out)
     assert(h->head.len <= STORE_HEAD_MAX && h->bytes < WITHIN);
     assert(!h->within || store_head_size(h) <= STORE_WITHIN_MAX);
     store_number_write(h->bytes | (h->within ? WITHIN : 0), out + 4);
-    write_crc(h->crc, out + 12);
+    write_4(h->crc, out + 12);
     if (h->head.len > 0)
         memcpy(out + 16, h->head.data, h->head.len);
-    write_crc(head_crc(key, slice_of(out + 4, 12 + h->head.len)), out);
+    write_4(head_crc(key, slice_of(out + 4, 12 + h->head.len)), out);
     if (h->within && h->bundle.len > 0)
         memcpy(out + 16 + h->head.len, h->bundle.data, h->bundle.len);
     return store_head_size(h);
@@ -102,7 +107,7 @@ size_t store_end_key(uint64_t until_ms, struct slice id, uint8_t out[STORE_END_K
 
 void store_end_write(struct slice end_key, uint8_t out[STORE_END_ROW])
 {
-    write_crc(crc32c(0, end_key.data, end_key.len), out);
+    write_4(crc32c(0, end_key.data, end_key.len), out);
 }
 
 int store_end_read(struct slice end_key, struct slice row, uint64_t *until_ms, struct slice *id)
@@ -127,7 +132,7 @@ size_t store_note_write(const char *name, struct slice value, uint8_t out[STORE_
     assert(value.len <= STORE_NOTE_MAX);
     if (value.len > 0)
         memcpy(out + 4, value.data, value.len);
-    write_crc(crc_with_key(name_of(name), slice_of(out + 4, value.len)), out);
+    write_4(crc_with_key(name_of(name), slice_of(out + 4, value.len)), out);
     return 4 + value.len;
 }
 

@@ -9,8 +9,9 @@
 #include "bp/agent/store.h"
 
 /* 1 had no check values (ends without one are its); 2 no bundles within their heads' rows, and its
- * marks had a second table. */
-#define STORE_FORMAT 3
+ * marks had a second table; 3 each long bundle in one row. */
+#define STORE_FORMAT 4
+#define STORE_FORMAT_TABLES 3 /* the first one with the present tables */
 #define STORE_HEAD_ROW_MAX (16 + STORE_HEAD_MAX)
 #define STORE_WITHIN_MAX 2000 /* bytes of a row that has its bundle within */
 #define STORE_NOTE_ROW_MAX (4 + STORE_NOTE_MAX)
@@ -29,6 +30,7 @@ struct store_head {
 /* Numbers in the byte order in which they sort. */
 void store_number_write(uint64_t v, uint8_t out[8]);
 uint64_t store_number_read(const uint8_t in[8]);
+void store_part_write(uint32_t number, uint8_t out[4]); /* of a part, behind its bundle's key */
 
 /* Each write returns the row's length; each read 0 or HELIO_EFORMAT, and views into row. */
 size_t store_head_size(const struct store_head *h); /* of its row */

@@ -70,7 +70,7 @@ class StoreToolTest(unittest.TestCase):
     def test_whole(self):
         self.fill_and_stop()
         found = self.check()
-        self.assertEqual((found["good"], found["bundles"], found["damaged"], found["format"]), (True, 6, 0, 3))
+        self.assertEqual((found["good"], found["bundles"], found["damaged"], found["format"]), (True, 6, 0, 4))
         rows = self.listed()
         self.assertEqual([r["key"] for r in rows], [1, 2, 3, 4, 5, 6])
         self.assertEqual({(r["source"], r["destination"], r["state"]) for r in rows}, {("ipn:1.5", "ipn:1.9", "whole")})
@@ -130,7 +130,7 @@ class StoreToolTest(unittest.TestCase):
         """Two payloads are damaged: they leave the store for a file, the others stay."""
         self.fill_and_stop()
         self.edit(PAYLOADS[1], b"PAYLOAD" + PAYLOADS[1][7:])
-        self.edit(PAYLOADS[2], PAYLOADS[2][:-1] + b"!")
+        self.edit(PAYLOADS[2][:3000], PAYLOADS[2][:2999] + b"!")  # in a part of the bundle
         self.lab.stop("node1", self.start())
         found = self.check(1)
         self.assertEqual((found["good"], found["bundles"], found["damaged"]), (False, 4, 2))
@@ -156,7 +156,15 @@ class StoreToolTest(unittest.TestCase):
 
     def test_cut(self):
         """What lies before the cut can be saved; a repair makes a new database of it."""
-        self.fill_and_stop()
+        p = self.fill()
+        with aap2.Client(self.lab.socket(1)) as tx:  # then the free pages, and so the roots, are in the middle of the file
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for destination in ["ipn:1.8"] * 40 + ["ipn:1.9"] * 20:
+                self.assertEqual(tx.request(destination, PAYLOADS[2])[0], aap2.SUCCESS)
+            self.lab.control(1, "delete", "destination=ipn:1.8")
+            for _ in range(30):  # a commit each
+                self.assertEqual(tx.request("ipn:1.9", b"short")[0], aap2.SUCCESS)
+        self.lab.stop("node1", p)
         size = os.path.getsize(self.data)
         whole = self.lab.path("whole.mdb")
         shutil.copy(self.data, whole)
@@ -214,7 +222,7 @@ class StoreToolTest(unittest.TestCase):
         self.assertEqual({r["state"] for r in self.listed()}, {"unchecked"})
         self.run_it(0, "repair", self.store)
         found = self.check()
-        self.assertEqual((found["format"], found["bundles"]), (3, 3))
+        self.assertEqual((found["format"], found["bundles"]), (4, 3))
         self.assertEqual({r["state"] for r in self.listed()}, {"whole"})
 
 

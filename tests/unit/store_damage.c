@@ -156,7 +156,8 @@ START_TEST(a_flipped_bit_in_a_bundle_is_not_given_out)
     char path[128];
     uint8_t data[9000];
     struct image m = place_filled(&p, path);
-    uint8_t *at = find(&m, data, bundle_of(BUNDLES, data));
+    const size_t len = bundle_of(BUNDLES, data);
+    uint8_t *at = find(&m, data, len < 4000 ? len : 4000); /* in its first part */
     ck_assert_ptr_nonnull(at);
     at[5] ^= 0x40;
     write_file(path, &m, m.len);
@@ -397,7 +398,7 @@ START_TEST(a_later_format_is_refused)
     write_file(path, &m, m.len);
     struct store *s;
     ck_assert_int_eq(store_lmdb.open(&s, &p.o, why, sizeof why), HELIO_EFORMAT);
-    ck_assert_ptr_nonnull(strstr(why, "is of format 4, from a later release"));
+    ck_assert_ptr_nonnull(strstr(why, "is of format 5, from a later release"));
     free(m.bytes);
     place_remove(&p);
 }
