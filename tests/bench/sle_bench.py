@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Space Link Extension over loopback on this machine: helio-sle, and beside it in the same run dariolucia's library.
 
-usage: sle_bench.py BIN [--peers DIR] [--seconds S] [--rounds N] [--json FILE] [--record FOLDER] [--only forward|threads]
+usage: sle_bench.py BIN [--peers DIR] [--seconds S] [--rounds N] [--json FILE] [--record FOLDER] [--only buffers|forward|threads]
 
 DIR is what tests/interop/sle.sh made; without it there are no peers. Rates are of frames, not of what is around them."""
 
 import argparse
 import json
 import os
+import resource
 import shutil
 import socket
 import statistics
@@ -52,12 +53,28 @@ def peers(options, buffer):
     return int(r["octets"]) * 8 / float(r["seconds"])
 
 
+def plain_tcp(options, octets, answer=1, window=1000):
+    """Messages a second, and the processor time of both ends in s for each."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    r = subprocess.run([os.path.join(options.bin, "bench_tcp"), str(octets), str(answer), str(window), str(options.seconds)], capture_output=True,
+                       text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    rate = json.loads(r.stdout)["per_second"]
+    return rate, (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / options.seconds / rate
+
+
 def per_buffer(options):
+    """In each round also plain TCP with messages of the size of a buffer: Gbit/s of the frames in it, and a core-second of one end."""
     rows = []
     for buffer in BUFFERS:
         row = {"buffer": buffer}
-        runs = [ours(options, "-b", buffer) for _ in range(options.rounds)]
+        runs, tcp = [], []
+        for _ in range(options.rounds):
+            runs.append(ours(options, "-b", buffer))
+            tcp.append(plain_tcp(options, 8 + buffer * (1115 + 34)))
         best = sorted(runs, key=lambda d: d["result"]["rate_bps"])[len(runs) // 2]
+        row["plain_tcp_gbit_s"] = statistics.median(t[0] for t in tcp) * buffer * 1115 * 8 / 1e9
+        row["plain_tcp_gbit_core_s"] = buffer * 1115 * 8 / statistics.median(t[1] / 2 for t in tcp) / 1e9
         row["gbit_s"] = best["result"]["rate_bps"] / 1e9
         row["provider_gbit_core_s"] = best["provider_bit_per_core_s"] / 1e9
         row["user_gbit_core_s"] = best["user_bit_per_core_s"] / 1e9
@@ -134,9 +151,7 @@ def forward(options):
             for _ in range(options.rounds):
                 d = cltus(options, octets, alone)
                 runs.append(d)
-                r = subprocess.run([os.path.join(options.bin, "bench_tcp"), str(octets + 40), "170", "1" if alone else "1000",
-                                    str(options.seconds)], capture_output=True, text=True, check=True)
-                plain.append(json.loads(r.stdout)["per_second"])
+                plain.append(plain_tcp(options, octets + 40, 170, 1 if alone else 1000)[0])
             each = [d["result"]["associations"][0]["cltus"] for d in runs]
             row = {"octets": octets, "pipelining": not alone, "per_second": statistics.median(c["per_second"] for c in each),
                    "mbit_s": statistics.median(c["rate_bps"] for c in each) / 1e6,
@@ -248,14 +263,16 @@ def main():
     p.add_argument("--seconds", type=int, default=5)
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--record", default=tempfile.gettempdir())
-    p.add_argument("--only", choices=("forward", "threads"), help="this part alone")
+    p.add_argument("--only", choices=("buffers", "forward", "threads"), help="this part alone")
     p.add_argument("--json")
     options = p.parse_args()
     out = {"processors": os.cpu_count()}
-    if options.only != "threads":
+    if options.only in (None, "forward"):
         out["forward"] = forward(options)
-    if options.only != "forward":
+    if options.only in (None, "threads"):
         out["threads"] = threads(options)
+    if options.only == "buffers":
+        out["per_buffer"] = per_buffer(options)
     if options.only:
         print(json.dumps(out, indent=2))
         return

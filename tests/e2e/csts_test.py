@@ -4,6 +4,7 @@
 import datetime
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -31,6 +32,11 @@ TABLE = HEADER + f"""# a comment
 {ANTENNA},1,{ANTENNA}.2.1,event,0
 """
 PASSWORDS = {"STATION": "aabbccddeeff", "CENTRE": "00112233445566778899"}
+
+
+def stamp(text):
+    """Of a log or a report: s since 1970."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 class CstsTest(unittest.TestCase):
@@ -480,6 +486,46 @@ class CstsTest(unittest.TestCase):
         self.until(lambda: self.said().count("the certificates are read again") > read, "SIGHUP reads nothing")
         self.assertIsNone(p.poll())
         get(old)
+
+    def test_users_are_served_while_certificates_are_read(self):
+        """A file of many CAs takes some time: reports go on, and a connection that arrives meanwhile is served by the new files."""
+        self.table()
+        ca, new = Authority(self.path("ca")), Authority(self.path("new"))
+        station, centre = ca.issue("station", "IP:127.0.0.1", None), new.issue("centre", "IP:127.0.0.1", None)
+
+        def place(*texts):
+            with open(self.path("next"), "w", encoding="ascii") as f:
+                f.writelines(texts)
+            os.replace(self.path("next"), self.path("cas"))
+
+        def pem(name):
+            with open(name, encoding="ascii") as f:
+                return f.read()
+
+        place(pem(ca.file))
+        p = self.provider("--tls", "--tls-ca", self.path("cas"), "--tls-certificate", station[0], "--tls-key", station[1], "--least-cycle", "10ms")
+        mine = ca.issue("monitor", "IP:127.0.0.1", None)
+        with open(self.path("reports"), "w", encoding="utf-8") as f:
+            monitor = subprocess.Popen(self.command("--cycle", "10ms", "--tls", "--tls-ca", ca.file, "--tls-certificate", mine[0], "--tls-key", mine[1]), stdout=f)
+        self.running.append(monitor)
+        self.until(lambda: os.path.getsize(self.path("reports")) > 0, "there is no report")
+        for count in (2000, 8000, 32000, 128000):
+            place(pem(ca.file) * count, pem(new.file))
+            read, begin = self.said().count("are read again"), time.time()
+            p.send_signal(signal.SIGHUP)
+            self.monitor("--get", "--wait", "300s", "--tls", "--tls-ca", ca.file, "--tls-certificate", centre[0], "--tls-key", centre[1], code=1)
+            self.assertIn("CENTRE: the BIND was refused: already bound", self.said())  # within TLS
+            self.until(lambda read=read: self.said().count("are read again") > read, "they are not read")
+            end = stamp(re.findall(r"^(\S+) info: the certificates are read again", self.said(), re.M)[-1])
+            if end - begin > 0.5:
+                break
+        self.assertGreater(end - begin, 0.5, "the file is too short for this test")
+        monitor.send_signal(signal.SIGINT)
+        self.assertEqual(monitor.wait(300), 0)
+        with open(self.path("reports"), encoding="utf-8") as f:
+            times = [stamp(json.loads(line)["time"]) for line in f]
+        meanwhile = [t for t in times if begin + 0.1 < t < end - 0.1]
+        self.assertGreater(len(meanwhile), 2, (begin, end, len(times)))
 
     def test_descriptors_are_out(self):
         """The log says that connections are not accepted, since there are no descriptors."""

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An engine and TLS from the options of either side, and the words for an association's end. */
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,12 +26,7 @@ struct csts *csts_engine_of(const struct csts_terms *t, struct sle_digests *dige
     return NULL;
 }
 
-const char *csts_tls_option(unsigned file)
-{
-    static const char *const options[] = {"--tls-certificate", "--tls-key", "--tls-ca"};
-    assert(file < sizeof options / sizeof *options);
-    return options[file];
-}
+const char *const csts_tls_options[] = {"--tls-certificate", "--tls-key", "--tls-ca"};
 
 bool csts_secure_of(const struct csts_terms *t, struct sle_secure *secure)
 {
@@ -41,7 +35,7 @@ bool csts_secure_of(const struct csts_terms *t, struct sle_secure *secure)
     *secure = (struct sle_secure){.peer = t->tls_peer, .host = t->tls_host};
     const int e = t->tls ? tls_new(&secure->tls, &t->tls_files, &file, why) : 0;
     if (e < 0)
-        fprintf(stderr, "helio-csts: %s: %s\n", csts_tls_option(file),
+        fprintf(stderr, "helio-csts: %s: %s\n", csts_tls_options[file],
                 e == HELIO_EINVAL ? why : helio_strerror(e));
     return e == 0;
 }

@@ -5,8 +5,7 @@
  * what has changed is set, and events whose value has changed are raised.
  *
  * What can go wrong: the table cannot be read, or has other rows than at the start: the values stay
- * as they were, and the log says so once. No metrics: their values are unavailable. New certificate
- * files are wrong: those that were read before stay in use, and the log says so.
+ * as they were, and the log says so once. No metrics: their values are unavailable.
  */
 #include <assert.h>
 #include <errno.h>
@@ -28,6 +27,7 @@
 #include "tools/csts/csts_figures.h"
 #include "tools/csts/csts_uplink.h"
 #include "tools/csts/helio_csts.h"
+#include "tools/sle/sle_certificates.h"
 
 #define LEFT_OUT_AFTER TICK_S /* lines that were left out are logged so much later */
 
@@ -45,6 +45,7 @@ struct station {
     struct csts_uplink uplink;
     struct csts_host host;
     struct sle_secure secure;
+    struct certificates certificates;
     struct stream_listener *listener;
     struct uv_signals *signals;
     struct list conns; /* struct visitor */
@@ -227,21 +228,6 @@ static void renew_table(struct station *t)
     t->figures = again;
 }
 
-/* Certificate files that were replaced are used from the next connection on. */
-static void renew_certificates(struct station *t)
-{
-    char why[TLS_WHY_MAX] = "";
-    unsigned file = 0;
-    if (t->secure.tls == NULL || !tls_changed(t->secure.tls))
-        return;
-    const int e = tls_reload(t->secure.tls, &file, why);
-    if (e < 0)
-        say(&t->log, LEVEL_ERROR, "%s: %s; the certificates that were read before stay in use",
-            csts_tls_option(file), e == HELIO_EINVAL ? why : helio_strerror(e));
-    else
-        say(&t->log, LEVEL_INFO, "the certificates are read again");
-}
-
 /* Connections were not accepted, because the process had no descriptor left. */
 static void log_descriptors(struct station *t)
 {
@@ -336,11 +322,10 @@ static void tell_refusal(struct station *t)
                 "a connection was refused: there are too many, or memory is out");
 }
 
-static void on_accepted(void *context, struct stream *s)
+static void take_stream(void *context, struct stream *s)
 {
     struct station *t = context;
     struct address from;
-    renew_certificates(t);
     isp1_unbound_make_room(&t->unbound);
     struct visitor *v = calloc(1, sizeof *v);
     struct csts_link *l = v == NULL ? NULL : csts_accept(t->csts, world_now(t->world));
@@ -444,7 +429,7 @@ static void on_signal(void *context, int number)
 {
     struct station *t = context;
     if (number == SIGHUP) {
-        renew_certificates(t);
+        certificates_look(&t->certificates);
         on_time(t);
         return;
     }
@@ -462,15 +447,29 @@ static void on_signal(void *context, int number)
     if (t->options->has_metrics)
         fetch_fini(&t->fetch);
     stream_unlisten(t->listener);
+    certificates_fini(&t->certificates);
     csts_host_fini(&t->host);
     uv_signals_close(t->signals);
     uv_world_end(t->world);
+}
+
+static void on_accepted(void *context, struct stream *s)
+{
+    struct station *t = context;
+    certificates_take(&t->certificates, s);
 }
 
 static int run_station(struct station *t)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     char text[ADDRESS_TEXT_MAX];
+    t->certificates = (struct certificates){.world = t->world,
+                                            .tls = t->secure.tls,
+                                            .log = &t->log,
+                                            .names = csts_tls_options,
+                                            .take = take_stream,
+                                            .context = t};
+    certificates_init(&t->certificates);
     const int e =
         stream_listen(t->world, &t->listener,
                       &(struct stream_place){.address = &t->options->listen}, on_accepted, t);

@@ -80,8 +80,8 @@ struct csts *csts_engine_of(const struct csts_terms *t, struct sle_digests *dige
 /* TLS of these terms, if they have it: secure->tls is NULL, else, and the caller frees it. False:
  * said on the standard error. */
 bool csts_secure_of(const struct csts_terms *t, struct sle_secure *secure);
-/* The option of that file of struct tls_files. */
-const char *csts_tls_option(unsigned file);
+/* The options of the files of struct tls_files. */
+extern const char *const csts_tls_options[];
 /* What ended an association, in words. */
 const char *csts_end_words(const struct csts_notice *over, char *room, size_t cap);
 

@@ -177,18 +177,6 @@ static void tell_no_room(struct station *t, struct stream *s)
 
 static const char *const tls_keys[] = {"tls_certificate", "tls_key", "tls_ca"};
 
-/* Certificates that were replaced are used from the next connection on. */
-static int secure_visit(struct station *t, struct visit *v)
-{
-    char why[TLS_WHY_MAX] = "";
-    unsigned file = 0;
-    int e = tls_changed(t->secure.tls) ? tls_reload(t->secure.tls, &file, why) : 0;
-    if (e != 0)
-        say(&t->log, LEVEL_ERROR, "%s: %s; the certificates that were read before stay in use",
-            tls_keys[file], e == HELIO_EINVAL ? why : helio_strerror(e));
-    return sle_conn_secure(v->conn, &t->secure, true);
-}
-
 static int open_tls(struct station *t)
 {
     const struct settings *s = t->settings;
@@ -201,13 +189,14 @@ static int open_tls(struct station *t)
     t->secure.peer = (enum sle_tls_peer)s->tls.peer;
     t->secure.host = *s->tls.host != '\0' ? s->tls.host : NULL;
     int e = tls_new(&t->secure.tls, &files, &file, why);
+    t->certificates.tls = t->secure.tls;
     if (e != 0)
         say(&t->log, LEVEL_ERROR, "%s: %s", tls_keys[file],
             e == HELIO_EINVAL ? why : helio_strerror(e));
     return e;
 }
 
-static void on_accepted(void *context, struct stream *s)
+static void take_stream(void *context, struct stream *s)
 {
     struct station *t = context;
     struct address from = {.sa = {.sa_family = AF_UNSPEC}};
@@ -236,12 +225,18 @@ static void on_accepted(void *context, struct stream *s)
     list_add_tail(&t->visits, &v->node);
     e = isp1_unbound_add(&t->unbound, sle_conn_isp1(v->conn));
     if (e == 0 && t->secure.tls != NULL)
-        e = secure_visit(t, v);
+        e = sle_conn_secure(v->conn, &t->secure, true);
     if (e < 0) {
         say(&t->log, LEVEL_ERROR, "%s: no connection: %s", v->from, helio_strerror(e));
         sle_conn_free(v->conn);
         free_visit(v);
     }
+}
+
+static void on_accepted(void *context, struct stream *s)
+{
+    struct station *t = context;
+    certificates_take(&t->certificates, s);
 }
 
 /* ---- the clock ---- */
@@ -437,6 +432,9 @@ struct station *station_open(struct world *w, const struct settings *s, enum say
     list_init(&t->visits);
     say_init(&t->log, level, false, "");
     memcpy(t->lines, line_kinds, sizeof line_kinds);
+    t->certificates = (struct certificates){
+        .world = w, .log = &t->log, .names = tls_keys, .take = take_stream, .context = t};
+    certificates_init(&t->certificates);
     alarm_init(&t->clock, w, ALARM_NODE, on_clock, t);
     t->sources = calloc(s->sources_len + 1, sizeof *t->sources);
     t->instances = calloc(s->instances_len + 1, sizeof *t->instances);
@@ -484,6 +482,7 @@ void station_end(struct station *t)
     sle_host_fini(&t->host);
     if (t->listener != NULL)
         stream_unlisten(t->listener);
+    certificates_fini(&t->certificates);
     status_end(t);
     station_control_end(t);
     while (!list_empty(&t->visits)) {

@@ -32,6 +32,7 @@
 #include "os/udp_io.h"
 #include "os/world.h"
 #include "tools/sle/sle_air.h"
+#include "tools/sle/sle_certificates.h"
 #include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_modem.h"
 #include "tools/sle/sle_numbered.h"
@@ -176,6 +177,7 @@ struct station {
     struct sle *sle;
     struct sle_host host;
     struct sle_secure secure; /* tls NULL: off */
+    struct certificates certificates;
     struct say log;
     struct stream_listener *listener, *status, *control;
     size_t talks;        /* connections of the control socket */
