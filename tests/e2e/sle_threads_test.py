@@ -33,6 +33,20 @@ class ThreadsTest(sle_case.SleCase):
         self.assertEqual(user.returncode, 0, out + self.said())
         return out
 
+    def held(self, name):
+        """A pipe to write to, of which nothing is read yet."""
+        os.mkfifo(self.path("pipe-" + name))
+        return os.open(self.path("pipe-" + name), os.O_RDONLY | os.O_NONBLOCK)
+
+    def let_go(self, pipe, name):
+        """What is written to it comes to the file."""
+        os.set_blocking(pipe, True)
+        with open(self.path(name), "wb") as f:
+            p = subprocess.Popen(["cat"], stdin=pipe, stdout=f)
+        os.close(pipe)
+        self.running.append(p)
+        return p
+
     def assert_complete(self, path, count=None):
         numbers = [number for number, _ in frames(self.path(path))]
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
@@ -44,9 +58,14 @@ class ThreadsTest(sle_case.SleCase):
         self.provider("threads: 3\nsources:\n" + "".join(f"  - {{name: s{k}, count: {COUNT}}}\n" for k in (0, 1)) + "instances:\n"
                       + "".join(f"  - {{id: {ONLINE.format(k)}, users: CENTRE, source: s{k % 2}, buffer: 20}}\n" for k in range(1, 5)),
                       level="all")
-        users = [self.begin(ONLINE.format(k), "--until-end", "-o", self.path(f"out{k}"), level="all") for k in range(1, 5)]
+        pipes = [self.held(f"out{k}") for k in range(1, 5)]  # else the first user may have all of its source before the other one has started
+        users = [self.begin(ONLINE.format(k), "--until-end", "-o", self.path(f"pipe-out{k}"), level="all") for k in range(1, 5)]
+        self.until(lambda: all(i["state"] == "active" for i in self.status()["instances"]), "the users do not start")
+        files = [self.let_go(pipe, f"out{k}") for k, pipe in enumerate(pipes, 1)]
         for user in users:
             self.result(user)
+        for file in files:
+            self.assertEqual(file.wait(300), 0)
         first = [frames(self.path(f"out{k}"))[0][0] for k in range(1, 5)]
         for k in range(1, 5):
             self.assert_complete(f"out{k}", COUNT - first[k - 1])
