@@ -170,7 +170,7 @@ class Tune(unittest.TestCase):
         link = {"trace": "leo-low", "rate_bps": 1e8, "delay_s": 1.28, "block_bytes": 500000}
         shares = {"efficiency": 1.08, "ci95": 0.01, "least": 1.04, "carried_share": 1.0002, "carried_ci95": 0.001, "carried_least": 0.997, "runs": 5}
         spread = {"mean": 1.0, "p99": 2.0}
-        one = {"predicted": {**shares, "goodput_bps": 1e8, "carried_se": 0.0002, "session_ms": spread, "delivery_ms": spread}, "expected": shares, "unseen": shares, "rto_auto": False, "rto_s": 5.0,
+        one = {"predicted": {**shares, "goodput_bps": 1e8, "capacity_bps": 9.26e7, "carried_se": 0.0002, "session_ms": spread, "delivery_ms": spread}, "expected": shares, "unseen": shares, "rto_auto": False, "rto_s": 5.0,
                "realisations": {**{key: 5 for key in ("sessions", "suffice", "runs", "sessions_on_trace", "suffice_with_those_of_trace")}, **shares, "confidence": 0.95, "chance": 0.95},
                "split_ms": dict.fromkeys(("ideal", "retransmission", "checkpoints", "rest"), 0.0), "segment_bytes": 1024, "sessions": 5, "checkpoints": "", "memory_bytes": 1 << 20,
                "socket_buffer_bytes": 1 << 20, "saturated": True, "floor_kept": None}
@@ -179,6 +179,12 @@ class Tune(unittest.TestCase):
         found = [float(value) for value in re.findall(r"([0-9.]+)(?: ± [0-9.]+)? %", said.getvalue())]
         self.assertGreater(len(found), 5)
         self.assertLessEqual(max(found), 100, said.getvalue())
+        self.assertIn("goodput             92.6 of 92.6 Mbit/s, the capacity of this trace: 100.00 % by the time of sending", said.getvalue())
+        from heliograph.tune import config
+        for kind in ("heliod", "ion"):
+            written = config.text(kind, {"link": {**link, "overhead_bytes": 42}, "take": None, "recovery": {config.NEEDS[kind]: one}})
+            self.assertIn("92.6 of 92.6 Mbit/s (100.0 % of the capacity)", written, kind)
+        self.assertEqual(tune.percent(math.nan), "nan")  # no block arrived: not all of it
 
     def test_which_to_take(self):
         """The goodput, if it differs beyond the interval and 0.5 %, else the tail; for delay the tail with the floor kept."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import VERSION, programs, units
 from ..arguments import Parser
-from . import config, take
+from . import config, point, take
 from .search import STALL, Link, search
 
 EPILOG = """examples:
@@ -158,8 +158,7 @@ def trace_of(a: Any, folder: Any) -> Any:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """Of the capacity, by the time of sending: more than all of it only by chance, where losses are drawn one by one."""
-    return f"{min(100.0, 100 * share):.{digits}f}"
+    return f"{100 * point.at_most_all(share):.{digits}f}"
 
 
 def half_words(half: Any) -> Any:
@@ -186,8 +185,8 @@ def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
         yield (f"other realisations have {100 * (r['unseen']['carried_share'] - e['carried_share']):+.1f} points of the share carried: the trace is too short "
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
     if e["efficiency"] > 1.005:
-        yield ("no steady state: the trace loses more at first, and what it held up then arrived in the time that is measured, so that goodput is above the "
-               f"capacity of the same time. By the time of sending {percent(e['carried_share'], 1)} % of it are carried")
+        yield ("no steady state: the trace loses more at first. Blocks that it delayed then arrived in the time that is measured: more than the capacity "
+               f"of that time. By the time of sending {percent(e['carried_share'], 1)} % of it are carried")
     s = r["realisations"]
     if s and s["suffice"] < s["confidence"] * s["runs"] - 1e-9:
         yield (f"no number of sessions suffices in {100 * s['confidence']:g} % of the realisations; {s['sessions']} do in {s['suffice']} of "
@@ -225,6 +224,7 @@ def report(result: Any, stream: Any) -> None:
           f"blocks of {units.size_text(link['block_bytes'])}", file=stream)
     for name, r in result["recovery"].items():
         p, s = r["predicted"], r["split_ms"]
+        goodput, capacity = point.rates(p)
         rto = "adaptive, " + units.duration_text(r["rto_s"]) + " at first" if r["rto_auto"] else units.duration_text(r["rto_s"])
         print(f"""
 recovery {name}
@@ -232,7 +232,7 @@ recovery {name}
   timer (RTO)         {rto}
   segment             {r['segment_bytes']} bytes (whole LTP segment)
   checkpoints         {r['checkpoints']}
-  goodput             {p['goodput_bps'] / 1e6:.1f} Mbit/s, {percent(p['carried_share'])} % of the capacity carried, by the time of sending (standard error {100 * p['carried_se']:.2f})
+  goodput             {goodput / 1e6:.1f} of {capacity / 1e6:.1f} Mbit/s, the capacity of this trace: {percent(p['carried_share'])} % by the time of sending (standard error {100 * p['carried_se']:.2f})
   session             mean {number(p['session_ms'], 'mean')}, p99 {number(p['session_ms'], 'p99')} ms
     split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
   delivery            mean {number(p['delivery_ms'], 'mean')}, p99 {number(p['delivery_ms'], 'p99')} ms

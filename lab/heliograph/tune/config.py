@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 from .. import programs, units
-from . import take
+from . import point, take
 
 KINDS = ("heliod", "ion", "hdtn")
 NEEDS = {"heliod": "default", "ion": "ion", "hdtn": "plain"}  # the recovery that each is made for
@@ -54,12 +54,18 @@ def held(r: dict[str, float]) -> Any:
     return units.size_round(max(2 * r["memory_bytes"], 1 << 24))
 
 
+def rate_words(r: Any) -> str:
+    """Goodput and capacity of the trace itself, by the time of sending: never more than all of it."""
+    goodput, capacity = point.rates(r["predicted"])
+    return f"{goodput / 1e6:.1f} of {capacity / 1e6:.1f} Mbit/s ({100 * point.at_most_all(r['predicted']['carried_share']):.1f} % of the capacity)"
+
+
 def heliod(link: Any, name: Any, r: Any, taken: Any) -> Any:
     other = ""
     if taken and taken["recovery"] != name:
         other = f"# Taken for the goal is {take.words(taken)} (helio-tune --config heliod --recovery {taken['recovery']}).\n"
     return f"""# heliod: this end of the link; the other end has local and remote, and the node numbers, swapped.
-# Predicted: {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, delivery {r['predicted']['delivery_ms']['mean']:.1f} ms on average, p99 {r['predicted']['delivery_ms']['p99']:.1f} ms.
+# Predicted: {rate_words(r)}, delivery {r['predicted']['delivery_ms']['mean']:.1f} ms on average, p99 {r['predicted']['delivery_ms']['p99']:.1f} ms.
 # Found for recovery: {name}.
 {other}node: ipn:1.0
 socket: /tmp/helio-1.sock
@@ -87,8 +93,7 @@ def ion(link: Any, r: Any) -> Any:
     block, sessions, data = link["block_bytes"], r["sessions"], r["segment_bytes"]
     rate = link["rate_bps"] // 8
     head = (f"# The light time is {units.duration_text(link['delay_s'])}; ION counts whole seconds, so each lost checkpoint costs about\n"
-            f"# {units.duration_text(r['rto_s'])} (recovery ion: plain with that timer). With that the sessions below give {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, "
-            f"{min(100.0, 100 * r['predicted']['carried_share']):.1f} % of the capacity,\n"
+            f"# {units.duration_text(r['rto_s'])} (recovery ion: plain with that timer). With that the sessions below give {rate_words(r)},\n"
             f"# in sessions of {r['predicted']['session_ms']['mean']:.0f} ms on average.\n")
     return f"""{head}# ionrc: contact and range between nodes 1 and 2
 a contact +0 +86400 1 2 {rate}

@@ -44,6 +44,18 @@ class Point:
         return math.hypot(*(run["carried_se"] for run in self.runs)) / len(self.runs)
 
 
+def at_most_all(share: float) -> float:
+    """Of the capacity, by the time of sending: more than all of it only by chance, where losses are drawn one by one. A share of nothing stays none (nan)."""
+    return min(share, 1.0)
+
+
+def rates(predicted: Any) -> tuple[float, float]:
+    """(goodput by the time of sending, capacity) of one realisation, bit/s. What arrives within its run can exceed its capacity: blocks that were sent
+    before, or held up by earlier fades."""
+    capacity = predicted["capacity_bps"]
+    return at_most_all(predicted["carried_share"]) * capacity, capacity
+
+
 def grain(number: int) -> int:
     """How exactly a number of sessions is sought: another realisation of the fading differs by more."""
     return max(1, number // GRAIN)
