@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host names as `remote` of links: nodes with a file of hosts of their own, or a DNS server, in which names come, move and go.
+Most of a test's time is waiting: for a resolver without a server, or for the look-up each 60 s. So without TEST each runs in a process of its own,
+several at once.
 usage: names_test.py BIN OUT [TEST...]"""
 
+import concurrent.futures
 import os
 import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
+import unittest
 
 import node_case
 from node_case import NodeCase, wait_for
@@ -161,7 +166,7 @@ class NamesTest(NodeCase):
         self.server_address = f"127.{random.randrange(64, 128)}.{random.randrange(256)}.{random.randrange(1, 255)}"
         self.resolver, self.zone, self.server = self.lab.path("resolv.conf"), self.lab.path("zone"), None
         with open(self.resolver, "w", encoding="ascii") as f:
-            f.write(f"nameserver {self.server_address}\n")
+            f.write(f"nameserver {self.server_address}\noptions timeout:1 attempts:2\n")
         self.records()
 
     def records(self, *addresses):
@@ -183,10 +188,11 @@ class NamesTest(NodeCase):
         with open(self.lab.path("dns.log"), encoding="utf-8") as f:
             return f.read().count("query[")
 
-    def moves_in_dns(self, adapter):
+    def test_ltp_dns(self):
         """No server; then one without the name; then the name, at one address after the other."""
+        self.sandboxed()
         self.dns()
-        self.datagram_pair(adapter)
+        self.datagram_pair("ltp-udp")
         wait_for(lambda: self.link(1)["lookups_failed"] >= 1, 120)
         self.serve()
         wait_for(lambda: os.path.exists(self.lab.path("dns.log")) and self.asked() > 0, 120)
@@ -205,16 +211,23 @@ class NamesTest(NodeCase):
         wait_for(lambda: self.link(1)["remote_address"] == f"127.0.0.9:{self.ports[1]}", 240)  # each 60 s
         self.up(1)
         self.one_bundle(1, 2)
-        self.server.kill()  # without answers the address stays
+
+    def test_ltp_dns_ends(self):
+        """The server is no more: without answers the address stays."""
+        self.sandboxed()
+        self.dns()
+        self.records("127.0.0.2")
+        self.serve()
+        self.datagram_pair("ltp-udp")
+        self.up(1)
+        self.one_bundle(1, 2)
+        self.server.kill()
         self.server.wait()
         failed = self.link(1)["lookups_failed"]
-        wait_for(lambda: self.link(1)["lookups_failed"] > failed, 240)
-        self.assertEqual(self.link(1)["remote_address"], f"127.0.0.9:{self.ports[1]}")
+        wait_for(lambda: self.link(1)["lookups_failed"] > failed, 240)  # each 60 s
+        self.assertEqual(self.link(1)["remote_address"], f"127.0.0.2:{self.ports[1]}")
+        self.one_bundle(1, 2)
         self.one_bundle(2, 1)
-
-    def test_ltp_dns(self):
-        self.sandboxed()
-        self.moves_in_dns("ltp-udp")
 
     def test_tcpcl_dns(self):
         """Each attempt asks; of two addresses the second one answers."""
@@ -255,5 +268,23 @@ class NamesTest(NodeCase):
                 self.assertRegex(p.stderr, r"node9\.yaml:\d+: .*remote")
 
 
+def run_one(name):
+    """(its exit code, what it printed)"""
+    done = subprocess.run([sys.executable, __file__, sys.argv[1], os.path.join(sys.argv[2], name), name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def run_all():
+    names = [name.removeprefix("test_") for name in unittest.TestLoader().getTestCaseNames(NamesTest)]
+    names.sort(key=lambda name: not name.startswith("ltp_dns"))  # these take longest
+    os.makedirs(sys.argv[2], exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(run_one, names))
+    print("".join(text for _, text in done))
+    wrong = [name for name, (code, _) in zip(names, done) if code != 0]
+    sys.exit(f"failed: {', '.join(wrong)}" if wrong else 0)
+
+
 if __name__ == "__main__":
-    node_case.main("NamesTest")
+    node_case.main("NamesTest") if sys.argv[3:] else run_all()
