@@ -120,6 +120,26 @@ class Refused(Folder):
         self.assertIn("channels.x.scenario: a file cannot be read anew", self.check(OVER, "scenario: sc.yaml", "local", whom="channel: x"))
         self.assertIn("channels.x.station: unknown key", self.check(OVER, "station: {}", "local", whom="channel: x"))
 
+    def test_the_line_is_that_of_the_value(self):
+        """Not that of `set:` above it; whether a program refuses the value, or the lab."""
+        for link, mode, keys, line, why in (
+                (LINK, "local", ("rate: 5Mbit/s", "sessions: banana"), 1, 'sessions: "banana" is not understood'),
+                (LINK, "sim", ("rate: 5Mbit/s", "delay: 5msx"), 1, '"5msx"'),
+                (LINK, "sim", ("rate: 5Mbit/s", "queue: 5ms", "delay: 5ms"), 1, "events set: queue of a channel cannot change in virtual time"),
+                (LINK, "sim", ("delay: 6ms", "return.queue: 5ms"), 1, "events set: queue of a channel cannot change in virtual time"),
+                (LINK, "sim", ("delay: 6ms", "trace: A"), 1, "events set: erasures of a channel cannot change in virtual time"),
+                (LINK, "sim", ("delay: 6ms", "forward:", "  rate: 2Mbit/s", "  queue: 5ms"), 3, "events set: queue of a channel cannot change in virtual time"),
+                ("link: {rate: 1Mbit/s}", "sim", ("rate: 2Mbit/s", "delay: 5ms"), 1, "has no delay to change from"),
+                (ONE, "local", ("delay: 6ms", "seed: 7"), 1, "events set: with one emulator seed of a channel cannot change"),
+                (ONE, "local", ("delay: 6ms", "queue: 5ms"), 1, "events set: with one emulator queue of a channel cannot change")):
+            with self.subTest(keys=keys, mode=mode):
+                text = f"line: 2\n{link}\ntraffic: [{{perf: 1-2, data: 1kB, window: 1}}]\nevents:\n  - at: 1s\n    link: 1-2\n    set:\n"
+                file = self.file(text + "".join(f"      {key}\n" for key in keys))
+                said = lab(file, "check", "--mode", mode, code=2).stderr
+                self.assertIn(f"{file}:{text.count(chr(10)) + 1 + line}: ", said)
+                self.assertIn(why, said)
+                self.assertNotIn("Traceback", said)
+
     def test_what_is_of_the_channel_as_a_whole(self):
         """Virtual time and the emulator of all links draw and count on as they began; an emulator of its own begins anew."""
         for key, value in (("seed", "5"), ("tolerance", "5ms"), ("exempt", "signalling"), ("overhead", "200")):

@@ -569,9 +569,9 @@ def check_events(lab: file.Lab, addresses: Any, begin: str) -> None:
             derived = derive(then, folder, folder, addresses, begin)
             before = lab.holder(event.whom)
             if lab.one_emulator and before.channel is None and then.holder(event.whom).channel is not None:
-                raise places.PlacesError(f"{places.where(event.set)}: events set: {before.what} has no channel, which cannot come while it runs")
+                raise places.PlacesError(f"{event.where()}: events set: {before.what} has no channel, which cannot come while it runs")
             if lab.one_emulator and before.channel is not None and not addresses.bridged(before):
-                shared.changes(before, then.holder(event.whom), pieces(before, addresses), f"{places.where(event.set)}: events set")
+                shared.changes(before, then.holder(event.whom), pieces(before, addresses), lambda key, event=event: f"{event.where(key)}: events set")
             ends = [derived.nodes[end] for end in then.links[event.whom].ends if end in derived.nodes] if event.whom in then.links else []
             wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.whom), derived.plan)
             derived.configs = {path: config for path, config in derived.configs.items() if path in wanted}

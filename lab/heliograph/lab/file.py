@@ -118,6 +118,12 @@ class Event:
     ends: Sequence[Any] = ()  # mode sim: the keys of `set` for each end of the link
     then: object = None  # mode sim: the lab from then on
 
+    def where(self, key: str = "") -> str:
+        """Where `set` has this key of a channel: of one direction, of both, or within a map; else where `set` is."""
+        named = {key, "trace"} if key == "erasures" else {key}
+        found = [one for one in self.set if named & set(one.split("."))]
+        return where((found or [self.set])[0])
+
 
 @dataclasses.dataclass
 class Lab:

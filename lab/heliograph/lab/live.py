@@ -352,7 +352,7 @@ class Session(Processes):
         if (before.channel is None) != (after.channel is None):
             raise Mistaken(f"{said}: it has no channel")
         try:
-            told = shared.changes(before, after, derive.pieces(before, self.addresses), said) if before.channel is not None else {}
+            told = shared.changes(before, after, derive.pieces(before, self.addresses), lambda key: said) if before.channel is not None else {}
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
         self.change_emulator(told, said)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import places, units
@@ -195,8 +196,8 @@ def whole_changed(before: Link, after: Link) -> list[Any]:
     return [key for key in WHOLE if places.plain(before.channel.get(key)) != places.plain(after.channel.get(key))]
 
 
-def changes(before: Any, after: Any, pieces: Any, said: Any) -> Any:
-    """The commands for the running emulator of a link: piece -> direction -> keys; PlacesError if it cannot be changed so. said: where a user wrote it.
+def changes(before: Any, after: Any, pieces: Any, said: Callable[[str], str]) -> Any:
+    """The commands for the running emulator of a link: piece -> direction -> keys; PlacesError if it cannot be changed so. said(key): where a user wrote it.
     Not for a link that is handed over: its channels have names of their own.
     """
     found: dict[str, Any] = {}
@@ -207,16 +208,16 @@ def changes(before: Any, after: Any, pieces: Any, said: Any) -> Any:
         keys = [key for key in {**old, **new} if places.plain(old.get(key)) != places.plain(new.get(key))]
         for key in keys:
             if key not in CHANGES or isinstance(new.get(key), list):
-                raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs (what can: {', '.join(CHANGES)})")
+                raise places.PlacesError(f"{said(key)}: with one emulator {key} of a channel cannot change while it runs (what can: {', '.join(CHANGES)})")
             if key == "rate" and old.get("rate", "unlimited") == "unlimited":
-                raise places.PlacesError(f"{said}: {before.what}.{way} has no rate to change from; write one")
+                raise places.PlacesError(f"{said(key)}: {before.what}.{way} has no rate to change from; write one")
             if key == "rate" and new.get(key, "unlimited") == "unlimited":
-                raise places.PlacesError(f"{said}: {before.what}.{way} has a rate, and stays with one: \"unlimited\" is none; write one that is high enough")
+                raise places.PlacesError(f"{said(key)}: {before.what}.{way} has a rate, and stays with one: \"unlimited\" is none; write one that is high enough")
             if isinstance(old.get(key), list):
-                raise places.PlacesError(f"{said}: {key} of {before.what}.{way} is a table, which does not change while it runs")
+                raise places.PlacesError(f"{said(key)}: {key} of {before.what}.{way} is a table, which does not change while it runs")
         found[way] = {key: places.plain(new.get(key, "0")) for key in keys}
     for key in whole_changed(before, after):
-        raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs")
+        raise places.PlacesError(f"{said(key)}: with one emulator {key} of a channel cannot change while it runs")
     told = {name: {WAYS[i]: found[way] for i, way in enumerate(ways) if way and found[way]} for name, ways, _ in pieces}
     return {name: ways for name, ways in told.items() if ways}
 

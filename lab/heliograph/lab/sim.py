@@ -84,8 +84,8 @@ def flat_way(way: Map) -> dict[str, places.Word | dict[str, Any]]:
     return out
 
 
-def refuse(event: file.Event, text: Any) -> None:
-    raise places.PlacesError(f"{places.where(event.set)}: events set: {text}; take --mode local")
+def refuse(event: file.Event, text: str, key: str = "") -> None:
+    raise places.PlacesError(f"{event.where(key)}: events set: {text}; take --mode local")
 
 
 def way_change(event: file.Event, what: str, before: Map, after: Map) -> Any:
@@ -94,13 +94,13 @@ def way_change(event: file.Event, what: str, before: Map, after: Map) -> Any:
     changed = [key for key in {**old, **new} if places.plain(old.get(key)) != places.plain(new.get(key))]
     for key in changed:
         if key not in CHANGES:
-            refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})")
+            refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})", key)
         if isinstance(old.get(key), list) or isinstance(new.get(key), list):
-            refuse(event, f"{key} of {what} is a table")
+            refuse(event, f"{key} of {what} is a table", key)
         if key in ("rate", "delay") and key not in old:
-            refuse(event, f"{what} has no {key} to change from")
+            refuse(event, f"{what} has no {key} to change from", key)
     if changed and "start" in before:
-        refuse(event, f"{what} has a start of its own, and events count from the lab's beginning")
+        refuse(event, f"{what} has a start of its own, and events count from the lab's beginning", changed[0])
     at = {"at": units.duration_text(event.at) if event.at else "0s"}
     return put({**at, **{key: new.get(key, "0") for key in changed}}, event.set.place) if changed else None
 
@@ -148,9 +148,9 @@ def change_by_events(lab: file.Lab, addresses: Addresses) -> None:
             event.ends = end_changes(now, before, event.then, event, addresses)
         of_channel = {key.split(".")[0] for key in event.set} & {*file.WAY, *file.CHANNEL, "forward", "return"}
         if before.channel is None and of_channel - {"rate"} or (before.channel is None) != (after.channel is None):
-            refuse(event, f"{before.what} has no channel")
+            refuse(event, f"{before.what} has no channel", next(iter(sorted(of_channel - {"rate"})), ""))
         for key in lab_shared.whole_changed(before, after) if before.channel is not None and not before.overs else ():
-            refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})")
+            refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})", key)
         for way in ("forward", "return") if before.channel is not None else ():
             add_change(event, lab.holder(event.whom).channel[way], way_change(event, before.what, before.channel[way], after.channel[way]))
         for way in ("forward", "return") if network(before) else ():
