@@ -10,11 +10,12 @@
 #ifndef NODE_AAP2_CLIENT_H
 #define NODE_AAP2_CLIENT_H
 
+#include "bp/codec/eid.h"
 #include "node/aap2/aap2_wire.h"
 #include "os/world.h"
 
 #define AAP2_WHY_MAX 256 /* of a text that says why something failed */
-#define AAP2_EID_MAX 256
+#define AAP2_EID_MAX EID_TEXT_MAX
 #define AAP2_HEAD_MAX 512 /* of the part of an ADU that is copied */
 #define AAP2_QUEUE 64     /* messages waiting to be written */
 

@@ -100,6 +100,19 @@ class PingTest(unittest.TestCase):
         said = p.communicate(timeout=300)[0]
         self.assertEqual(p.returncode, 0)
         self.assertRegex(said, r"\d+ sent, \d+ received")
+        self.assertRegex(said, r"(?m)^stopped by Ctrl-C \(SIGINT\)(; 1 had no answer yet)?$")
+        p = subprocess.Popen([os.path.join(BIN, "helio-ping"), *self.own, "-c", "9", "-i", "60", "ipn:2.77"], stdout=subprocess.PIPE, text=True)
+        p.stdout.readline()
+        time.sleep(1)
+        p.send_signal(signal.SIGTERM)
+        self.assertIn("stopped by SIGTERM before 8 of 9 were sent; 1 had no answer yet\n", p.communicate(timeout=300)[0])
+        self.assertEqual(p.returncode, 1)
+        p = subprocess.Popen([os.path.join(BIN, "helio-ping"), "--socket", os.path.join(OUT, "none.sock"), "ipn:2.128"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        p.stdout.readline()
+        p.send_signal(signal.SIGINT)
+        self.assertRegex(p.communicate(timeout=300)[1], r"stopped before it began: .*none\.sock")
+        self.assertEqual(p.returncode, 1)
 
     def test_the_node_ends(self):
         """Who waits for something of it says so, and fails: ping though all that it has sent is back."""

@@ -76,7 +76,7 @@ static struct lab *lab_new(uint64_t seed)
     ck_assert(mkdir(l->from, 0755) == 0 && mkdir(l->to, 0755) == 0);
     rng_init(&l->rng, seed);
     l->limits =
-        (struct files_limits){1 << 20, 8, 1 << 22, 3600 * TICK_S, false, 0, 0, 3600 * TICK_S};
+        (struct files_limits){1 << 20, 8, 1 << 22, 3600 * TICK_S, false, 0, 0, 3600 * TICK_S, 0};
     l->options = (struct files_send_options){
         .piece = 1000, .confirm = true, .ask = 10 * TICK_S, .wait = 86400 * TICK_S};
     ck_assert_int_eq(eid_parse(RECEIVER, &l->options.receiver), 0);
@@ -451,7 +451,7 @@ START_TEST(long_files_are_checked_in_turns)
     struct files_outcome out;
     char from[FILES_SOURCE_MAX];
     unsigned turns = 0;
-    l->receiver.turn_bytes = 1000;
+    l->receiver.shelf.limits.turn_bytes = 1000;
     for (unsigned i = 0; i < 3; i++) {
         write_file(l->from, names[i], i == 2 ? 500 : 3000 + 2000 * i, i);
         add_file(l, names[i], names[i], false);

@@ -22,8 +22,8 @@
 #define OTHER "ipn:2.77"
 #define SIZE 3000
 
-static const struct files_limits limits = {1 << 20, 8,  1 << 20, 3600 * TICK_S,
-                                           false,   50, 75,      60 * TICK_S};
+static const struct files_limits limits = {1 << 20, 8,           1 << 20, 3600 * TICK_S, false, 50,
+                                           75,      60 * TICK_S, 0};
 
 struct lab {
     char dir[64];
@@ -210,10 +210,11 @@ int __wrap_files_digest_part(struct files_digest *d, int fd, uint64_t from, uint
     return __real_files_digest_part(d, fd, from, to);
 }
 
+static char from[FILES_SOURCE_MAX]; /* of the last turn */
+
 /* Turns until there is an error, or nothing is left to check. */
 static unsigned take_turns(struct lab *l, int *rc)
 {
-    char from[FILES_SOURCE_MAX];
     unsigned turns = 0;
     for (*rc = 0; *rc == 0 && files_receiver_busy(&l->receiver); turns++) {
         *rc = files_receiver_turn(&l->receiver, from, &l->out);
@@ -225,7 +226,7 @@ static unsigned take_turns(struct lab *l, int *rc)
 static struct lab *begin_turns(void)
 {
     struct lab *l = lab_new();
-    l->receiver.turn_bytes = 1000;
+    l->receiver.shelf.limits.turn_bytes = 1000;
     hashed = at_once = calls_left = 0;
     return l;
 }
@@ -257,7 +258,57 @@ START_TEST(wrong_files_are_hashed_once)
         ck_assert_int_eq(take_part(l, source, at), 0);
     ck_assert_uint_eq(take_turns(l, &rc), 3);
     ck_assert(rc == 0 && l->out.finished && at_once == 1000);
+    ck_assert_str_eq(from, source); /* whole: its receipt has this destination */
     check_arrived(l, "update.bin");
+    lab_free(l);
+}
+END_TEST
+
+/* A long file whose place cannot be had is refused in its turn, as a short one is at once. */
+START_TEST(places_in_the_way_are_told)
+{
+    struct lab *l = begin_turns();
+    char path[128];
+    int rc;
+    snprintf(path, sizeof path, "%s/x", l->dir);
+    FILE *f = fopen(path, "w");
+    ck_assert(f != NULL && fclose(f) == 0);
+    l->head = head_of("x/update.bin", slice_of(l->content, SIZE));
+    for (size_t at = 0; at < SIZE; at += 1000)
+        ck_assert_int_eq(take_part(l, HONEST, at), 0);
+    ck_assert_uint_eq(take_turns(l, &rc), 3);
+    ck_assert(rc == 0 && !l->out.finished && l->out.receipt_len > 0);
+    ck_assert_str_eq(from, HONEST);
+    ck_assert_uint_eq(l->receiver.counts.refused[FILES_REASON_PLACE], 1);
+    ck_assert_uint_eq(l->receiver.shelf.items.len, 0);
+    lab_free(l);
+}
+END_TEST
+
+/* Files that a process leaves whole are checked by the next one in turns, and not before its first
+ * turn. _i 1: a wrong octet. */
+START_TEST(resumed_files_are_checked_in_turns)
+{
+    struct lab *l = begin_turns();
+    struct files_limits turns = limits;
+    int rc;
+    l->content[SIZE - 1] ^= (uint8_t)_i;
+    for (size_t at = 0; at < SIZE; at += 1000)
+        ck_assert_int_eq(take_part(l, HONEST, at), 0);
+    files_receiver_fini(&l->receiver);
+    turns.turn_bytes = 1000;
+    ck_assert_int_eq(files_receiver_init(&l->receiver, l->dir, &turns, false, 5), 0);
+    ck_assert(hashed == 0 && files_receiver_busy(&l->receiver));
+    ck_assert_uint_eq(l->receiver.shelf.completed, 1);
+    ck_assert_uint_eq(take_turns(l, &rc), 3);
+    ck_assert(rc == 0 && hashed == SIZE && at_once == 1000 && l->out.receipt_len == 0);
+    ck_assert_uint_eq(l->receiver.shelf.items.len, 0);
+    ck_assert(l->out.finished == (_i == 0) && l->receiver.counts.wrong == (uint64_t)_i);
+    if (_i == 0) {
+        ck_assert_str_eq(from, "ipn:1");
+        check_arrived(l, "update.bin");
+    }
+    ck_assert_int_eq(take_question(l, HONEST), _i == 0 ? FILES_STATE_DONE : FILES_STATE_PARTLY);
     lab_free(l);
 }
 END_TEST
@@ -506,6 +557,8 @@ SUITE(tools_files_forged, t)
     tcase_add_loop_test(t, an_id_stands_for_one_file, 0, 3);
     tcase_add_loop_test(t, wrong_bytes_of_others_spoil_nothing, 0, 2);
     tcase_add_loop_test(t, wrong_files_are_hashed_once, 0, 2);
+    tcase_add_test(t, places_in_the_way_are_told);
+    tcase_add_loop_test(t, resumed_files_are_checked_in_turns, 0, 2);
     tcase_add_test(t, errors_of_a_check_are_told);
     tcase_add_test(t, two_nodes_send_one_file);
     tcase_add_test(t, each_source_is_told);

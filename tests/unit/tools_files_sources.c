@@ -61,7 +61,7 @@ END_TEST
 #define IDLE (60 * TICK_S)
 #define FORGET (3600 * TICK_S)
 
-static const struct files_limits limits = {1 << 20, 8, 4096, FORGET, false, 50, 75, IDLE};
+static const struct files_limits limits = {1 << 20, 8, 4096, FORGET, false, 50, 75, IDLE, 0};
 
 struct folder {
     char path[32];

@@ -13,12 +13,27 @@
 #include "base/err.h"
 #include "tools/files/files_id.h"
 
+/* Whole files of the last process, whose receipts nobody waits for here. */
+static void check_resumed(struct files_receiver *r)
+{
+    list_for_each (l, &r->shelf.order) {
+        struct files_item *it = container_of(l, struct files_item, order);
+        if (!files_item_whole(it))
+            continue;
+        snprintf(it->endpoint, sizeof it->endpoint, "%s", it->source);
+        list_add_tail(&r->checking, &it->checking);
+    }
+}
+
 int files_receiver_init(struct files_receiver *r, const char *path,
                         const struct files_limits *limits, bool hidden, uint64_t seed)
 {
     *r = (struct files_receiver){.hidden = hidden};
     list_init(&r->checking);
-    return files_shelf_open(&r->shelf, path, limits, seed);
+    const int rc = files_shelf_open(&r->shelf, path, limits, seed);
+    if (rc == 0)
+        check_resumed(r);
+    return rc;
 }
 
 void files_receiver_fini(struct files_receiver *r)
@@ -120,8 +135,9 @@ static int finish_file(struct files_receiver *r, struct files_item *it, const st
                        struct files_outcome *out)
 {
     const struct files_head *h = &a->head;
-    assert(a->endpoint != NULL);
-    if (r->turn_bytes == 0 || it->size <= r->turn_bytes)
+    assert(a->endpoint != NULL && a->from.source != NULL);
+    const uint64_t turn = r->shelf.limits.turn_bytes;
+    if (turn == 0 || it->size <= turn)
         return end_file(r, it, a, out);
     snprintf(it->endpoint, sizeof it->endpoint, "%s", a->endpoint);
     it->wanted = it->wanted || (h->flags & FILES_WANT_RECEIPT) != 0 || h->kind == FILES_ASK;
@@ -139,13 +155,13 @@ bool files_receiver_busy(const struct files_receiver *r)
 int files_receiver_turn(struct files_receiver *r, char from[FILES_SOURCE_MAX],
                         struct files_outcome *out)
 {
-    char name[FILES_NAME_MAX + 1];
+    char name[FILES_NAME_MAX + 1], source[FILES_SOURCE_MAX];
     struct list *first = list_first(&r->checking);
     assert(first != NULL);
     struct files_item *it = container_of(first, struct files_item, checking);
     out->receipt_len = 0;
     out->finished = false;
-    const int rc = files_shelf_check_part(&r->shelf, it, r->turn_bytes);
+    const int rc = files_shelf_check_part(&r->shelf, it, r->shelf.limits.turn_bytes);
     if (rc == 1) { /* several files take turns */
         list_sub(&it->checking);
         list_add_tail(&r->checking, &it->checking);
@@ -162,7 +178,8 @@ int files_receiver_turn(struct files_receiver *r, char from[FILES_SOURCE_MAX],
     }
     memcpy(from, it->endpoint, FILES_SOURCE_MAX);
     memcpy(name, it->name, sizeof name);
-    struct arrival a = {.endpoint = from};
+    memcpy(source, it->source, sizeof source);
+    struct arrival a = {.endpoint = from, .from.source = source};
     a.head = (struct files_head){.kind = it->wanted ? FILES_ASK : FILES_PIECE,
                                  .size = it->size,
                                  .number = it->number,

@@ -26,8 +26,6 @@ struct files_receiver {
     struct files_counts counts;
     uint64_t refused[FILES_REFUSED_MAX]; /* a ring of hashes: which file, to which sender */
     size_t refused_next;
-    /* A longer file is checked in turns of so many bytes (files_receiver_turn) [0: at once]. */
-    uint64_t turn_bytes;
     struct list checking; /* whole files, of which one is checked in each turn */
 };
 
@@ -40,7 +38,8 @@ struct files_outcome {
     uint64_t size;
 };
 
-/* As files_shelf_open; files_receiver_fini in any case. */
+/* As files_shelf_open; files_receiver_fini in any case. With limits.turn_bytes, files that are
+ * longer are checked by files_receiver_turn, and so are all that the last process left whole. */
 int files_receiver_init(struct files_receiver *r, const char *path,
                         const struct files_limits *limits, bool hidden, uint64_t seed);
 void files_receiver_fini(struct files_receiver *r);
@@ -53,9 +52,10 @@ int files_receiver_take(struct files_receiver *r, const char *source, const char
 
 /* Is a file being checked? Then files_receiver_turn is to be called, soon. */
 bool files_receiver_busy(const struct files_receiver *r);
-/* Checks a part of one of these files. `from`: the source and endpoint of a file that this ends,
- * which gets the receipt. As files_receiver_take. The payload that made the file whole was taken: a
- * process that ends meanwhile leaves the file to the next one. */
+/* Checks a part of one of these files. `from`: the endpoint of a file that this ends, which gets
+ * the receipt (of a file of the last process: its node, which gets none). As files_receiver_take.
+ * The payload that made the file whole was taken: a process that ends meanwhile leaves the file to
+ * the next one. */
 int files_receiver_turn(struct files_receiver *r, char from[FILES_SOURCE_MAX],
                         struct files_outcome *out);
 

@@ -404,7 +404,9 @@ static int resume_item(struct files_shelf *s, struct files_item *it, bool placin
     s->completed += files_item_whole(it);
     if (placing && was_placed(s, it))
         return remember_item(s, it);
-    rc = files_item_whole(it) ? files_shelf_finish(s, it, name) : 0;
+    if (!files_item_whole(it) || s->limits.turn_bytes > 0)
+        return 0;
+    rc = files_shelf_finish(s, it, name);
     return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 0 : rc;
 }
 

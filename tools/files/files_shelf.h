@@ -11,13 +11,14 @@
 
 #include "base/ranges.h"
 #include "base/tick.h"
+#include "bp/codec/eid.h"
 #include "tools/files/files_done.h"
 #include "tools/files/files_sources.h"
 #include "tools/files/files_wire.h"
 
 #define FILES_FOLDER ".helio-recv"
 #define FILES_RANGES_MAX 65536 /* of one file that is not whole */
-#define FILES_SOURCE_MAX 256
+#define FILES_SOURCE_MAX EID_TEXT_MAX
 #define FILES_SHOWN_MAX                                                                            \
     ((FILES_NAME_MAX + 16) * 10) /* a name as it is shown (base/printable.h)                       \
                                   */
@@ -31,6 +32,7 @@ struct files_limits {
     unsigned share;     /* percent of these two that one source may have; 0 is 100 */
     unsigned neighbour; /* that all sources behind one neighbour may have; 0 is 100 */
     tick idle; /* a file that has hardly grown, and was silent for so long, may be removed */
+    uint64_t turn_bytes; /* a whole file is checked in turns of so many bytes; 0: at once */
 };
 
 /* A file that is not whole, as one source sends it. Each source has its own: it neither spoils nor
@@ -71,8 +73,9 @@ struct files_shelf {
     uint64_t completed;  /* at the start: files that the last process had left whole */
 };
 
-/* Opens an existing folder and continues with the files in it. 0, HELIO_EEXIST (another process
- * uses it), or a system error; call files_shelf_close in any case. */
+/* Opens an existing folder and continues with the files in it. With limits.turn_bytes whole ones
+ * stay items, which the caller has to finish. 0, HELIO_EEXIST (another process uses it), or a
+ * system error; call files_shelf_close in any case. */
 int files_shelf_open(struct files_shelf *s, const char *path, const struct files_limits *limits,
                      uint64_t seed);
 void files_shelf_close(struct files_shelf *s);

@@ -12,6 +12,8 @@
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 
+#define CHECK_BYTES (UINT64_C(4) << 20) /* of whole files, in one turn of the loop */
+
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
@@ -144,7 +146,8 @@ int main(int argc, char **argv)
     }
     p->options = (struct recv_options){.link = {.program = "helio-recv", .well_known = well_known},
                                        .limits = {UINT64_C(16) << 30, 1024, UINT64_C(64) << 30,
-                                                  7 * 86400 * TICK_S, true, 50, 75, 60 * TICK_S},
+                                                  7 * 86400 * TICK_S, true, 50, 75, 60 * TICK_S,
+                                                  CHECK_BYTES},
                                        .lifetime_ms = 86400000,
                                        .payload_max = UINT64_C(1) << 30,
                                        .deliveries = 16};

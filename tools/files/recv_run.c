@@ -17,7 +17,6 @@
 #include "base/printable.h"
 
 #define IDLE_TURN (60 * TICK_S)
-#define CHECK_BYTES (UINT64_C(4) << 20) /* of whole files, in one turn of the loop */
 
 static void on_ready(void *context);
 
@@ -28,7 +27,6 @@ int recv_run_init(struct recv_run *r, struct world *w, const struct recv_options
     perf_link_init(&r->link, w, &o->link, seed[0], o->deliveries, o->payload_max, on_ready, r);
     alarm_init(&r->alarm, w, ALARM_APP, on_ready, r);
     int rc = files_receiver_init(&r->receiver, o->output, &o->limits, o->hidden, seed[1]);
-    r->receiver.turn_bytes = CHECK_BYTES;
     if (rc == HELIO_EEXIST)
         fprintf(stderr, "helio-recv: another helio-recv has %s; stop it or choose another -o\n",
                 o->output);
@@ -241,6 +239,14 @@ static void serve_node(struct recv_run *r, tick now)
         end_run(r);
 }
 
+static size_t count_parts(const struct files_shelf *s)
+{
+    size_t n = 0;
+    list_for_each (l, &s->order)
+        n += !files_item_whole(container_of(l, struct files_item, order));
+    return n;
+}
+
 static void begin_run(struct recv_run *r)
 {
     const struct files_shelf *s = &r->receiver.shelf;
@@ -248,8 +254,8 @@ static void begin_run(struct recv_run *r)
     if (r->options->quiet)
         return;
     fprintf(stderr, "helio-recv: %s takes files to %s", r->link.endpoint, r->options->output);
-    if (s->items.len > 0)
-        fprintf(stderr, "; %zu from before are not whole yet", s->items.len);
+    if (count_parts(s) > 0)
+        fprintf(stderr, "; %zu from before are not whole yet", count_parts(s));
     fprintf(stderr, "\n");
 }
 

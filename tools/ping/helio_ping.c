@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-ping: are bundles answered there, and how soon (docs/helio-ping.md)? What can go wrong: no
  * node, no memory, the file of --json. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,14 +89,13 @@ struct run {
     struct ping_options options;
     struct ping ping;
     json_t *result; /* as it was at the end */
-    bool interrupted;
+    int signal;     /* that stopped it; 0: none */
 };
 
 static void on_signal(void *context, int number)
 {
     struct run *r = context;
-    (void)number;
-    r->interrupted = true;
+    r->signal = number;
     ping_stop(&r->ping);
 }
 
@@ -171,6 +171,20 @@ static void print_summary(const struct run *r)
                p->rtt.mean / 1e6, (double)p->rtt.max / 1e6, hist_sd(&p->rtt) / 1e6);
 }
 
+/* Stopped by a signal: what may still come is not lost. */
+static void print_stop(const struct run *r)
+{
+    const struct ping *p = &r->ping;
+    const uint64_t open = p->sent - p->received - p->refused;
+    printf("stopped by %s", r->signal == SIGINT ? "Ctrl-C (SIGINT)" : "SIGTERM");
+    if (r->options.count > p->sent)
+        printf(" before %llu of %llu were sent", (unsigned long long)(r->options.count - p->sent),
+               (unsigned long long)r->options.count);
+    if (open > 0)
+        printf("; %llu had no answer yet", (unsigned long long)open);
+    printf("\n");
+}
+
 /* No ping returned: prints where to look for the reason. */
 static void print_hint(const struct run *r)
 {
@@ -187,6 +201,8 @@ static bool tell_result(struct run *r)
     const char *json = r->options.json;
     if (json == NULL || strcmp(json, "-") != 0) {
         print_summary(r);
+        if (r->signal != 0)
+            print_stop(r);
         print_hint(r);
     }
     if (r->result == NULL)
@@ -220,16 +236,17 @@ static int run_ping(struct run *r)
     ping_trace_to(&r->ping, on_hop);
     ping_start(&r->ping);
     perf_process_run(&r->process);
-    if (!r->ping.begun && !r->interrupted) {
-        fprintf(stderr, "helio-ping: %s\n", r->ping.link.why);
+    if (!r->ping.begun) {
+        fprintf(stderr, "helio-ping: %s%s\n", r->signal != 0 ? "stopped before it began: " : "",
+                r->ping.link.why[0] != '\0' ? r->ping.link.why : "the node has not answered");
         return 1;
     }
     if (!tell_result(r))
         return 1;
     if (r->ping.broken)
         fprintf(stderr, "helio-ping: %s\n", r->ping.link.why);
-    bool all = r->options.count > 0 && !r->interrupted ? r->ping.received == r->ping.sent
-                                                       : r->ping.received > 0;
+    bool all = r->options.count > 0 && r->signal == 0 ? r->ping.received == r->ping.sent
+                                                      : r->ping.received > 0;
     return all && !r->ping.broken ? 0 : 1;
 }
 

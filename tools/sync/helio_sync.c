@@ -260,7 +260,7 @@ static void set_defaults(struct program *p)
                    .rest = 2 * TICK_S,
                    .interval = 300 * TICK_S},
         .copy = {.limits = {UINT64_C(16) << 30, 1024, UINT64_C(64) << 30, 7 * 86400 * TICK_S, true,
-                            50, 75, 60 * TICK_S},
+                            50, 75, 60 * TICK_S, 0},
                  .files_max = 1000000,
                  .total_max = UINT64_C(1) << 40},
         .payload_max = UINT64_C(1) << 30};
