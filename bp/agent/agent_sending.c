@@ -6,8 +6,10 @@
  *
  * A link gets a further bundle while its own bytes, with that bundle, are at most what all links
  * together leave of half of the memory of all bundles. So a link whose peer acknowledges nothing
- * leaves at least as much to each other link. One bundle is always permitted: every blocked link
- * has an open outcome, which wakes it. Bytes that return wake other blocked links, too.
+ * leaves at least as much to each other link. Several such links leave less, each a half. So each
+ * link also has an equal part of FLOOR, beyond that limit. One bundle is always permitted: every
+ * blocked link has an open outcome, which wakes it. Bytes that return wake other blocked links,
+ * too.
  *
  * What can go wrong: bundles and ids use all of the memory. Then links share FLOOR.
  */
@@ -24,13 +26,25 @@ static uint64_t least(uint64_t x, uint64_t y)
     return x < y ? x : y;
 }
 
+static uint64_t floor_of(const struct agent *a)
+{
+    return least(record_memory_max(a) / FLOOR_PART, FLOOR_MAX);
+}
+
+/* What a link may have, whatever others have. */
+static uint64_t own_part(const struct agent *a)
+{
+    const uint64_t others = 2; /* shares for endpoints, and for bundles without a route */
+    return a->route_shares > others ? floor_of(a) / (a->route_shares - others) : 0;
+}
+
 /* The limit for all links together. */
 static uint64_t limit_all(const struct agent *a)
 {
     const uint64_t max = record_memory_max(a), used = record_memory_used(a);
     const uint64_t left = max > used ? max - used : 0;
     const uint64_t all = least(max / 2, a->counters.sending_bytes + left);
-    const uint64_t floor = least(max / FLOOR_PART, FLOOR_MAX);
+    const uint64_t floor = floor_of(a);
     return all > floor ? all : floor;
 }
 
@@ -44,7 +58,7 @@ bool sending_permits(const struct agent *a, const struct queue *q, const struct 
     const uint64_t left = limit > all ? limit - all : 0;
     const uint64_t part = split_limit(a, r);
     const uint64_t bytes = part != 0 && part < r->bytes ? part : r->bytes;
-    return bytes <= left && q->sending <= left - bytes;
+    return (bytes <= left && q->sending <= left - bytes) || q->sending + bytes <= own_part(a);
 }
 
 void sending_wait(struct agent *a, struct queue *q)

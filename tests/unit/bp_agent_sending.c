@@ -89,6 +89,32 @@ START_TEST(links_share_a_half)
 }
 END_TEST
 
+/* Each of many links whose peers acknowledge nothing takes half of what is left. One more has an
+ * equal part all the same. */
+START_TEST(many_silent_links_leave_a_part)
+{
+    enum { SILENT = 10, LONG = 5000 };
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.total_bytes = 20 * TOTAL;
+    relay_init(&n, &c);
+    for (uint32_t i = 0; i <= SILENT; i++) {
+        char node[16], pattern[16], to[16];
+        snprintf(node, sizeof node, "ipn:%u.0", 20 + i);
+        snprintf(pattern, sizeof pattern, "ipn:%u.*", 20 + i);
+        snprintf(to, sizeof to, "ipn:%u.1", 20 + i);
+        struct eid e = eid_of(node);
+        ck_assert_int_eq(agent_link_add(n.a, 8 + i, &e, WINDOW), 0);
+        agent_link(n.a, 8 + i, true, n.now);
+        add_route(&n, pattern, 8 + i);
+        bring(&n, to, i < SILENT ? 10 * TOTAL / LONG >> (i + 1) : 5, LONG);
+    }
+    ck_assert_uint_ge(count_given(&n, 8 + SILENT), 3);
+    ck_assert_uint_le(counters(&n)->sending_bytes, 10 * TOTAL + 20 * TOTAL / 16);
+    binder_fini(&n);
+}
+END_TEST
+
 /* All of a blocked link's bundles are sent as outcomes come, and nothing stays counted. */
 START_TEST(outcomes_wake_the_link)
 {
@@ -179,6 +205,7 @@ END_TEST
 SUITE(bp_agent_sending, t)
 {
     tcase_add_test(t, links_share_a_half);
+    tcase_add_test(t, many_silent_links_leave_a_part);
     tcase_add_test(t, outcomes_wake_the_link);
     tcase_add_test(t, bytes_of_others_wake_the_link);
     tcase_add_test(t, one_is_always_permitted);
