@@ -76,7 +76,7 @@ uint64_t party_behind(const struct queue *q, uint64_t id, enum bundle_priority p
     uint64_t behind = 0;
     list_for_each (it, &q->parties) {
         const struct party *p = container_of(it, struct party, node);
-        if (p != own && p->bytes[priority] > turns)
+        if (p->id != id && p->bytes[priority] > turns)
             behind += p->bytes[priority] - turns;
     }
     return behind;
