@@ -95,13 +95,11 @@ static void write_address(struct argp_state *state, const struct argument *o, vo
     memcpy(field, &a, sizeof a);
 }
 
-static void set_option(struct argp_state *state, const struct argument *o, char *arg, void *base)
+void argument_set_value(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     void *field = argument_field(o, base);
     const char *text = arg != NULL ? arg : o->without != NULL ? o->without : "yes";
-    if (o->own != NULL)
-        o->own(state, o, arg, base);
-    else if (option_is_text(o->type))
+    if (option_is_text(o->type))
         write_text(o, field, text);
     else if (o->type == OPTION_ADDRESS)
         write_address(state, o, field, text);
@@ -144,7 +142,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     else if (key == ARGP_KEY_ARG && p->word != NULL)
         p->word(state, arg, p->base);
     else if ((o = find_option(p->options, key)) != NULL)
-        set_option(state, o, arg, p->base);
+        (o->own != NULL ? o->own : argument_set_value)(state, o, arg, p->base);
     else
         return ARGP_ERR_UNKNOWN;
     return 0;

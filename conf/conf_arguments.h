@@ -75,14 +75,15 @@ struct argument_table {
  * --help, --version and wrong arguments. */
 void argument_table_parse(const struct argument_table *a, int argc, char **argv, void *base);
 
-/* For setters: the option's field in `base`; the number that `arg` is by the type and the range of
- * the row; [const char *] a name of a service, which is not empty and shorter than 64; [double] a
- * share of losses, from 0 to below 1. What is wrong ends the program. */
+/* For setters: the option's field in `base`; sets it by the row's type; the number that `arg` is by
+ * the type and the range of the row; [const char *] a name of a service, which is not empty and
+ * shorter than 64; [double] a share of losses, from 0 to below 1. What is wrong ends the program.
+ */
 static inline void *argument_field(const struct argument *o, void *base)
 {
     return (char *)base + o->offset;
 }
 uint64_t argument_number(struct argp_state *state, const struct argument *o, const char *arg);
-argument_setter argument_set_service, argument_set_loss;
+argument_setter argument_set_value, argument_set_service, argument_set_loss;
 
 #endif

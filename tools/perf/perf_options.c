@@ -4,7 +4,6 @@
  * be right. */
 #include "tools/perf/perf_options.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,102 +19,6 @@
 #define PAYLOAD_LIMIT (UINT64_C(1) << 31)
 #define PARALLEL_LIMIT 64
 #define WINDOW_LIMIT (UINT64_C(1) << 20)
-
-enum {
-    KEY_SOCKET = 256,
-    KEY_SERVICE,
-    KEY_JSON,
-    KEY_RECONNECT,
-    KEY_LINGER,
-    KEY_CRC,
-    KEY_WARMUP,
-    KEY_ACK_TIMEOUT,
-    KEY_OUTPUT,
-    KEY_PAYLOAD_MAX,
-    KEY_FILE_MAX,
-    KEY_DELIVERIES,
-    KEY_DELIVERED,
-    KEY_DELETED,
-    KEY_CSV,
-    KEY_RAMP,
-    KEY_PARALLEL,
-    KEY_REVERSE,
-    KEY_REVERSE_MAX,
-};
-
-#define COMMON_OPTIONS                                                                             \
-    {"socket", KEY_SOCKET, "PATH", 0, "the node's application socket", 0},                         \
-        {"json", KEY_JSON, "FILE", 0, "write the result as JSON (- for standard output)", 0},      \
-        {"reconnect",                                                                              \
-         KEY_RECONNECT,                                                                            \
-         "S",                                                                                      \
-         OPTION_ARG_OPTIONAL,                                                                      \
-         "when the node goes away, try again for S seconds (60), and send again what it had not "  \
-         "confirmed",                                                                              \
-         0},                                                                                       \
-    {                                                                                              \
-        "linger", KEY_LINGER, "S", 0,                                                              \
-            "wait for what is missing at the end until nothing came for S seconds (10)", 0         \
-    }
-
-static const struct argp_option client_options[] = {
-    {"destination", 'd', "EID", 0, "the server's endpoint, such as ipn:2.2000; or the word EID", 0},
-    {"time", 'T', "S", 0, "send for S seconds (fractions allowed)", 0},
-    {"data", 'D', "N[B|k|M|G]", 0, "send N bytes, as in 500kB; k, M, G: 10^3, 10^6, 10^9", 0},
-    {"bundles", 'n', "N", 0, "send N bundles of -P each", 0},
-    {"count", 'c', NULL, OPTION_ALIAS, NULL, 0},
-    {"file", 'F', "PATH", 0, "send a file, which the server rebuilds", 0},
-    {"window", 'W', "N", 0, "at most N bundles without an acknowledgement", 0},
-    {"rate", 'R', "N[k|M|b]", 0, "N bit/s, or bundles/s (b)", 0},
-    {"payload", 'P', "N[B|k|M]", 0, "payload of a bundle, bytes (50k)", 0},
-    {"size", 's', NULL, OPTION_ALIAS, NULL, 0},
-    {"lifetime", 'l', "S", 0, "lifetime of the bundles (300)", 0},
-    {"priority", 'p', "CLASS[:N]", 0,
-     "bulk, normal or expedited; expedited:N with an ordinal, 0 to 254, higher ones first", 0},
-    {"no-fragment", 'N', NULL, 0, "bundles must not go in fragments", 0},
-    {"nofragment", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
-    {"received", 'r', NULL, 0, "ask each node for a status report when it receives one", 0},
-    {"forwarded", 'f', NULL, 0, "the same when it forwards one", 0},
-    {"delivered", KEY_DELIVERED, NULL, 0, "the same when one is delivered", 0},
-    {"deleted", KEY_DELETED, NULL, 0, "the same when one is deleted", 0},
-    {"del", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
-    {"monitor", 'm', "EID", 0,
-     "whom status reports go to, such as a helio-perf monitor (us, who count them)", 0},
-    {"interval", 'i', "S", 0,
-     "a line for each S seconds with what happened in them (1; 0: none), also in the JSON", 0},
-    {"csv", KEY_CSV, "FILE", 0, "write the intervals to a table, too", 0},
-    {"ramp", KEY_RAMP, "N[k|M|b]", 0, "with -R and -T: the rate grows, or falls, to this one", 0},
-    {"parallel", KEY_PARALLEL, "N", 0, "N clients at once, each with all of this (1)", 0},
-    {"reverse", KEY_REVERSE, NULL, 0,
-     "the server sends, and we receive and measure: the amount, -W or -R, -P and the like are its",
-     0},
-    {"crc", KEY_CRC, "none|16|32c", OPTION_ARG_OPTIONAL,
-     "check value of the payload block (the node's default; --crc alone: 32c)", 0},
-    {"warmup", KEY_WARMUP, "S", 0, "leave the first S seconds out of goodput and delays", 0},
-    {"ack-timeout", KEY_ACK_TIMEOUT, "S", 0,
-     "when an acknowledgement counts as lost (by the delays seen)", 0},
-    {"service", KEY_SERVICE, "NAME", 0, "our own endpoint's service (a random number)", 0},
-    COMMON_OPTIONS,
-    {0}};
-
-static const struct argp_option server_options[] = {
-    {"service", KEY_SERVICE, "NAME", 0, "our endpoint's service (2000; dtn: perf)", 0},
-    {"lifetime", 'l', "S", 0, "lifetime of the acknowledgements (300)", 0},
-    {"output", KEY_OUTPUT, "DIR", 0, "rebuild files in DIR (otherwise only counted)", 0},
-    {"payload-max", KEY_PAYLOAD_MAX, "N", 0, "longest payload taken (1G)", 0},
-    {"file-max", KEY_FILE_MAX, "N", 0, "longest file taken (16GiB)", 0},
-    {"deliveries", KEY_DELIVERIES, "N", 0, "deliveries on the way from the node at once (64)", 0},
-    {"reverse-max", KEY_REVERSE_MAX, "S", 0,
-     "how long a client may have us send to it with --reverse (3600; 0: not at all)", 0},
-    COMMON_OPTIONS,
-    {0}};
-
-static const struct argp_option monitor_options[] = {
-    {"service", KEY_SERVICE, "NAME", 0, "our endpoint's service (1000; dtn: monitor)", 0},
-    {"output", KEY_OUTPUT, "DIR", 0, "folder for the tables (.)", 0},
-    {"deliveries", KEY_DELIVERIES, "N", 0, "deliveries on the way from the node at once (64)", 0},
-    COMMON_OPTIONS,
-    {0}};
 
 /* A number and what follows it; NULL without a number. */
 static const char *number(const char *text, double *out)
@@ -191,75 +94,6 @@ int perf_options_time(const char *text, tick *out)
     return 0;
 }
 
-static tick read_seconds(struct argp_state *state, const struct argument *o, const char *arg)
-{
-    tick t = 0;
-    if (perf_options_time(arg, &t) != 0 || t < o->min)
-        argument_want(state, o->name, arg,
-                      "a time of at least 1 ms: in seconds, such as 60, or with a unit");
-    return t;
-}
-
-void perf_set_seconds(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    *(tick *)argument_field(o, base) = read_seconds(state, o, arg != NULL ? arg : "60");
-}
-
-void perf_set_milliseconds(struct argp_state *state, const struct argument *o, char *arg,
-                           void *base)
-{
-    *(uint64_t *)argument_field(o, base) = read_seconds(state, o, arg) / TICK_MS;
-}
-
-void perf_set_priority(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    struct perf_options *p = argument_field(o, base);
-    if (perf_options_priority(arg, &p->priority, &p->ordinal) != 0)
-        argument_want(state, o->name, arg, "bulk, normal, expedited, or expedited:N");
-}
-
-static void need_option(struct argp_state *state, bool right, const char *option, const char *arg,
-                        const char *hint)
-{
-    if (!right)
-        argp_error(state, "%s %s: %s is wanted", option, arg, hint);
-}
-
-#define TIME_HINT "a time in seconds, such as 20 or 0.5,"
-#define SIZE_HINT "a size, such as 500000, 500kB, 50k or 4M,"
-
-static void read_time(struct argp_state *state, const char *option, const char *arg, tick least,
-                      tick *out)
-{
-    need_option(state, perf_options_time(arg, out) == 0 && *out >= least, option, arg, TIME_HINT);
-}
-
-static void read_size(struct argp_state *state, const char *option, const char *arg, uint64_t least,
-                      uint64_t most, uint64_t *out)
-{
-    need_option(state, perf_options_size(arg, out) == 0, option, arg, SIZE_HINT);
-    if (*out < least || *out > most)
-        argp_error(state, "%s %s: from %llu to %llu bytes are possible", option, arg,
-                   (unsigned long long)least, (unsigned long long)most);
-}
-
-static void set_mode(struct perf_options *o, struct argp_state *state, enum perf_mode mode)
-{
-    if (o->mode != PERF_MODE_NONE)
-        argp_error(state, "exactly one of -T, -D, -n and -F says how much to send");
-    o->mode = mode;
-}
-
-static uint32_t read_crc(struct argp_state *state, const char *arg)
-{
-    static const char *const names[] = {"none", "16", "32c"};
-    for (uint32_t i = 0; i < 3; i++)
-        if (strcmp(arg, names[i]) == 0)
-            return i + 1;
-    argp_error(state, "--crc=%s: none, 16 or 32c is wanted", arg);
-    return 0;
-}
-
 int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordinal)
 {
     uint64_t n = 0;
@@ -280,75 +114,168 @@ int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordina
     return HELIO_EFORMAT;
 }
 
-static error_t parse_common(struct perf_options *o, int key, char *arg, struct argp_state *state)
+/* "20" or "0.5" seconds, or with a unit; at least `min` of the row. */
+static tick read_seconds(struct argp_state *state, const struct argument *o, const char *arg)
 {
     tick t = 0;
-    switch (key) {
-    case 'l':
-        read_time(state, "-l", arg, TICK_MS, &t);
-        o->lifetime_ms = t / TICK_MS;
-        return 0;
-    case KEY_SOCKET:
-        o->socket = arg;
-        return 0;
-    case KEY_SERVICE:
-        need_option(state, *arg != '\0' && strlen(arg) < 64, "--service", arg,
-                    "a short name or number");
-        o->service = arg;
-        return 0;
-    case KEY_JSON:
-        o->json = arg;
-        return 0;
-    case KEY_RECONNECT:
-        read_time(state, "--reconnect", arg != NULL ? arg : "60", 1, &o->reconnect);
-        return 0;
-    case KEY_LINGER:
-        read_time(state, "--linger", arg, 0, &o->linger);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "%s: what is this? Options only", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    char low[CONF_NUMBER_CAP], hint[96];
+    snprintf(hint, sizeof hint, "a time of at least %s: in seconds, such as 60, or with a unit",
+             conf_number_text(OPTION_DURATION, o->min, low));
+    if (perf_options_time(arg, &t) != 0 || t < o->min)
+        argument_want(state, o->name, arg, hint);
+    return t;
 }
 
-static error_t parse_amount(struct perf_options *o, int key, char *arg, struct argp_state *state)
+void perf_set_seconds(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    switch (key) {
-    case 'T':
-        set_mode(o, state, PERF_MODE_TIME);
-        read_time(state, "-T", arg, 1, &o->time);
-        return 0;
-    case 'D':
-        set_mode(o, state, PERF_MODE_DATA);
-        read_size(state, "-D", arg, 1, INT64_MAX, &o->data);
-        return 0;
-    case 'n':
-    case 'c':
-        set_mode(o, state, PERF_MODE_DATA);
-        need_option(state, units_count(arg, INT64_MAX, &o->bundles) == 0 && o->bundles > 0, "-n",
-                    arg, "a number of bundles from 1 on");
-        return 0;
-    case 'F':
-        set_mode(o, state, PERF_MODE_FILE);
-        o->file = arg;
-        return 0;
-    case 'W':
-        need_option(state, units_count(arg, WINDOW_LIMIT, &o->window) == 0 && o->window > 0, "-W",
-                    arg, "a number of bundles from 1 to 1048576");
-        return 0;
-    case 'R':
-        need_option(state, perf_options_rate(arg, &o->rate, &o->rate_in_bundles) == 0, "-R", arg,
-                    "a rate, such as 500M (bit/s) or 20b (bundles/s),");
-        return 0;
-    default:
-        return parse_common(o, key, arg, state);
-    }
+    *(tick *)argument_field(o, base) = read_seconds(state, o, arg != NULL ? arg : "60");
+}
+
+void perf_set_milliseconds(struct argp_state *state, const struct argument *o, char *arg,
+                           void *base)
+{
+    *(uint64_t *)argument_field(o, base) = read_seconds(state, o, arg) / TICK_MS;
+}
+
+void perf_set_priority(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    struct perf_options *p = argument_field(o, base);
+    if (perf_options_priority(arg, &p->priority, &p->ordinal) != 0)
+        argument_want(state, o->name, arg,
+                      "bulk, normal, expedited, or expedited:N with N from 0 to 254");
+}
+
+/* Bytes, also as in 50k. */
+static void set_size(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    uint64_t *field = argument_field(o, base);
+    if (perf_options_size(arg, field) != 0)
+        argument_want(state, o->name, arg, "a size, such as 500000, 500kB, 50k or 4M");
+    if (*field < o->min || *field > o->max)
+        argp_error(state, "--%s %s: from %llu to %llu bytes are possible", o->name, arg,
+                   (unsigned long long)o->min, (unsigned long long)o->max);
+}
+
+/* ---- of a client ---- */
+
+static void set_mode(struct argp_state *state, struct perf_options *o, enum perf_mode mode)
+{
+    if (o->mode != PERF_MODE_NONE)
+        argp_error(state, "exactly one of -T, -D, -n and -F says how much to send");
+    o->mode = mode;
+}
+
+static void set_time(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    set_mode(state, base, PERF_MODE_TIME);
+    perf_set_seconds(state, row, arg, base);
+}
+
+static void set_data(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    set_mode(state, base, PERF_MODE_DATA);
+    set_size(state, row, arg, base);
+}
+
+static void set_count(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct perf_options *o = base;
+    set_mode(state, o, PERF_MODE_DATA);
+    o->bundles = argument_number(state, row, arg);
+}
+
+static void set_file(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct perf_options *o = base;
+    (void)row;
+    set_mode(state, o, PERF_MODE_FILE);
+    o->file = arg;
+}
+
+static void read_rate(struct argp_state *state, const struct argument *row, const char *arg,
+                      double *rate, bool *in_bundles)
+{
+    if (perf_options_rate(arg, rate, in_bundles) != 0)
+        argument_want(state, row->name, arg, "a rate, such as 500M (bit/s) or 20b (bundles/s)");
+}
+
+static void set_rate(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct perf_options *o = base;
+    read_rate(state, row, arg, &o->rate, &o->rate_in_bundles);
+}
+
+static void set_ramp(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct perf_options *o = base;
+    read_rate(state, row, arg, &o->ramp, &o->ramp_in_bundles);
+}
+
+/* Figures while it runs. */
+static void set_interval(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
+{
+    struct perf_options *o = base;
+    o->intervals = true;
+    perf_set_seconds(state, row, arg, base);
+}
+
+static void set_csv(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct perf_options *o = base;
+    (void)state;
+    (void)row;
+    o->intervals = true;
+    o->csv = arg;
+}
+
+/* The flags are the row's `max`. */
+static void add_flags(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct perf_options *o = base;
+    (void)state;
+    (void)arg;
+    o->flags |= row->max;
+}
+
+static void want_endpoint(struct argp_state *state, const char *option, const char *arg)
+{
+    struct eid eid;
+    if (strlen(arg) >= 200 || eid_parse(arg, &eid) != 0)
+        argp_error(state, "%s %s: an endpoint, such as ipn:2.2000, is wanted", option, arg);
+}
+
+static void set_monitor(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct perf_options *o = base;
+    (void)row;
+    want_endpoint(state, "-m", arg);
+    o->report_to = arg;
+}
+
+static void add_destination(struct argp_state *state, const char *option, const char *arg,
+                            struct perf_options *o)
+{
+    want_endpoint(state, option, arg);
+    if (o->destination != NULL)
+        argp_error(state, "%s: one endpoint is wanted, and %s is given, too", arg, o->destination);
+    o->destination = arg;
+}
+
+static void set_destination(struct argp_state *state, const struct argument *row, char *arg,
+                            void *base)
+{
+    (void)row;
+    add_destination(state, "-d", arg, base);
+}
+
+static void take_destination(struct argp_state *state, char *arg, void *base)
+{
+    add_destination(state, "EID", arg, base);
 }
 
 /* -n is so many whole bundles of data, whatever the order of -n and -P. */
-static void set_bundles(struct perf_options *o, struct argp_state *state)
+static void set_bundles(struct argp_state *state, struct perf_options *o)
 {
     if (o->bundles > INT64_MAX / o->payload)
         argp_error(state, "-n %llu: with bundles of %llu bytes at most %llu are possible",
@@ -358,8 +285,17 @@ static void set_bundles(struct perf_options *o, struct argp_state *state)
         o->data = o->bundles * o->payload;
 }
 
-static void check_client(const struct perf_options *o, struct argp_state *state)
+static void check_socket(struct argp_state *state, void *base)
 {
+    const struct perf_options *o = base;
+    if (o->socket == NULL)
+        argp_error(state, "--socket PATH is missing: the node's application socket");
+}
+
+static void check_client(struct argp_state *state, void *base)
+{
+    struct perf_options *o = base;
+    set_bundles(state, o);
     if (o->destination == NULL)
         argp_error(state, "-d EID is missing: the server's endpoint, such as ipn:2.2000");
     if (o->mode == PERF_MODE_NONE)
@@ -374,183 +310,157 @@ static void check_client(const struct perf_options *o, struct argp_state *state)
                           "client that sends");
     if (o->ramp > 0 && (o->rate <= 0 || o->mode != PERF_MODE_TIME))
         argp_error(state, "--ramp is of -R with -T");
+    if (o->ramp > 0 && o->ramp_in_bundles != o->rate_in_bundles)
+        argp_error(state, "--ramp: it is of the kind of -R, bit/s or bundles/s");
     if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
         argp_error(state, "--warmup leaves nothing of -T to measure");
+    check_socket(state, o);
 }
 
-static void read_ramp(struct perf_options *o, const char *arg, struct argp_state *state)
+static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
-    bool bundles;
-    need_option(state, perf_options_rate(arg, &o->ramp, &bundles) == 0, "--ramp", arg,
-                "a rate, such as 500M (bit/s) or 20b (bundles/s),");
-    if (o->rate > 0 && bundles != o->rate_in_bundles)
-        argp_error(state, "--ramp %s: it is of the kind of -R, bit/s or bundles/s", arg);
+    (void)base;
+    argp_error(state, "%s: what is this? Options only", arg);
 }
 
-/* -i and --csv: figures while it runs. */
-static error_t parse_intervals(struct perf_options *o, int key, char *arg, struct argp_state *state)
-{
-    o->intervals = true;
-    if (key == 'i')
-        read_time(state, "-i", arg, 0, &o->interval);
-    else
-        o->csv = arg;
-    return 0;
-}
+#define FIELD(member) ARGUMENT_FIELD(struct perf_options, member)
+#define SECONDS(member, low) .own = perf_set_seconds, .min = (low), FIELD(member)
+#define SIZE(member, low, high) .own = set_size, .min = (low), .max = (high), FIELD(member)
+#define COUNT(member, high) .type = OPTION_COUNT, .min = 1, .max = (high), FIELD(member)
+#define REPORT(kind) .own = add_flags, .max = (kind) | BUNDLE_REPORT_TIME
 
-/* By -d or as a word. */
-static void read_destination(struct perf_options *o, int key, const char *arg,
-                             struct argp_state *state)
-{
-    struct eid eid;
-    need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, key == 'd' ? "-d" : "EID",
-                arg, "an endpoint, such as ipn:2.2000,");
-    if (o->destination != NULL)
-        argp_error(state, "%s: one endpoint is wanted, and %s is given, too", arg, o->destination);
-    o->destination = arg;
-}
+static const struct argument common_options[] = {
+    {"socket", 0, "PATH", .help = "the node's application socket", FIELD(socket)},
+    {"json", 0, "FILE", .help = "write the result as JSON (- for standard output)", FIELD(json)},
+    {"reconnect", 0, "S", OPTION_ARG_OPTIONAL,
+     .help = "when the node goes away, try again for S seconds (60), and send again what it had "
+             "not confirmed",
+     SECONDS(reconnect, 1)},
+    {"linger", 0, "S",
+     .help = "wait for what is missing at the end until nothing came for S seconds (10)",
+     SECONDS(linger, 0)},
+    {0}};
 
-static error_t parse_client(int key, char *arg, struct argp_state *state)
-{
-    struct perf_options *o = state->input;
-    struct eid eid;
-    switch (key) {
-    case 'd':
-    case ARGP_KEY_ARG:
-        read_destination(o, key, arg, state);
-        return 0;
-    case 'P':
-    case 's':
-        read_size(state, "-P", arg, PERF_HEAD, PAYLOAD_LIMIT, &o->payload);
-        return 0;
-    case 'p':
-        need_option(state, perf_options_priority(arg, &o->priority, &o->ordinal) == 0, "-p", arg,
-                    "bulk, normal, expedited, or expedited:N with N from 0 to 254,");
-        return 0;
-    case 'N':
-        o->flags |= BUNDLE_NO_FRAGMENT;
-        return 0;
-    case 'r':
-        o->flags |= BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_TIME;
-        return 0;
-    case 'f':
-        o->flags |= BUNDLE_REPORT_FORWARDING | BUNDLE_REPORT_TIME;
-        return 0;
-    case KEY_DELIVERED:
-        o->flags |= BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_TIME;
-        return 0;
-    case KEY_DELETED:
-        o->flags |= BUNDLE_REPORT_DELETION | BUNDLE_REPORT_TIME;
-        return 0;
-    case 'm':
-        need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-m", arg,
-                    "an endpoint, such as ipn:1.1000,");
-        o->report_to = arg;
-        return 0;
-    case 'i':
-    case KEY_CSV:
-        return parse_intervals(o, key, arg, state);
-    case KEY_CRC:
-        o->crc = read_crc(state, arg != NULL ? arg : "32c");
-        return 0;
-    case KEY_WARMUP:
-        read_time(state, "--warmup", arg, 0, &o->warmup);
-        return 0;
-    case KEY_ACK_TIMEOUT:
-        read_time(state, "--ack-timeout", arg, TICK_MS, &o->ack_timeout);
-        return 0;
-    case KEY_PARALLEL:
-        need_option(state, units_count(arg, PARALLEL_LIMIT, &o->parallel) == 0 && o->parallel > 0,
-                    "--parallel", arg, "a number of clients from 1 to 64");
-        return 0;
-    case KEY_RAMP:
-        read_ramp(o, arg, state);
-        return 0;
-    case KEY_REVERSE:
-        o->reverse = true;
-        return 0;
-    case ARGP_KEY_END:
-        set_bundles(o, state);
-        check_client(o, state);
-        break;
-    default:
-        break;
-    }
-    if (key == ARGP_KEY_END && o->socket == NULL)
-        argp_error(state, "--socket PATH is missing: the node's application socket");
-    return parse_amount(o, key, arg, state);
-}
+static const struct argument_part common[] = {{.options = common_options}, {0}};
 
-static error_t parse_server(int key, char *arg, struct argp_state *state)
-{
-    struct perf_options *o = state->input;
-    uint64_t n = 0;
-    switch (key) {
-    case KEY_OUTPUT:
-        o->output = arg;
-        return 0;
-    case KEY_PAYLOAD_MAX:
-        read_size(state, "--payload-max", arg, PERF_HEAD, PAYLOAD_LIMIT, &o->payload_max);
-        return 0;
-    case KEY_FILE_MAX:
-        read_size(state, "--file-max", arg, 0, INT64_MAX, &o->file_max);
-        return 0;
-    case KEY_DELIVERIES:
-        need_option(state, units_count(arg, 65536, &n) == 0 && n > 0, "--deliveries", arg,
-                    "a number from 1 to 65536");
-        o->deliveries = (uint32_t)n;
-        return 0;
-    case KEY_REVERSE_MAX:
-        read_time(state, "--reverse-max", arg, 0, &o->reverse_max);
-        return 0;
-    case ARGP_KEY_END:
-        if (o->socket == NULL)
-            argp_error(state, "--socket PATH is missing: the node's application socket");
-        return 0;
-    default:
-        return parse_common(o, key, arg, state);
-    }
-}
+static const struct argument client_options[] = {
+    {"destination", 'd', "EID",
+     .help = "the server's endpoint, such as ipn:2.2000; or the word EID", .own = set_destination},
+    {"time", 'T', "S", .help = "send for S seconds (fractions allowed)", .own = set_time, .min = 1,
+     FIELD(time)},
+    {"data", 'D', "N[B|k|M|G]", .help = "send N bytes, as in 500kB; k, M, G: 10^3, 10^6, 10^9",
+     .own = set_data, .min = 1, .max = INT64_MAX, FIELD(data)},
+    {"bundles", 'n', "N", .help = "send N bundles of -P each", COUNT(bundles, INT64_MAX),
+     .own = set_count},
+    {"count", 'c', .flags = OPTION_ALIAS},
+    {"file", 'F', "PATH", .help = "send a file, which the server rebuilds", .own = set_file},
+    {"window", 'W', "N", .help = "at most N bundles without an acknowledgement",
+     COUNT(window, WINDOW_LIMIT)},
+    {"rate", 'R', "N[k|M|b]", .help = "N bit/s, or bundles/s (b)", .own = set_rate},
+    {"payload", 'P', "N[B|k|M]", .help = "payload of a bundle, bytes (50k)",
+     SIZE(payload, PERF_HEAD, PAYLOAD_LIMIT)},
+    {"size", 's', .flags = OPTION_ALIAS},
+    {"lifetime", 'l', "S", .help = "lifetime of the bundles (300)", .own = perf_set_milliseconds,
+     .min = TICK_MS, FIELD(lifetime_ms)},
+    {"priority", 'p', "CLASS[:N]",
+     .help = "bulk, normal or expedited; expedited:N with an ordinal, 0 to 254, higher ones first",
+     .own = perf_set_priority},
+    {"no-fragment", 'N', .help = "bundles must not go in fragments", .own = add_flags,
+     .max = BUNDLE_NO_FRAGMENT},
+    {"nofragment", 0, .flags = OPTION_ALIAS | OPTION_HIDDEN},
+    {"received", 'r', .help = "ask each node for a status report when it receives one",
+     REPORT(BUNDLE_REPORT_RECEPTION)},
+    {"forwarded", 'f', .help = "the same when it forwards one", REPORT(BUNDLE_REPORT_FORWARDING)},
+    {"delivered", 0, .help = "the same when one is delivered", REPORT(BUNDLE_REPORT_DELIVERY)},
+    {"deleted", 0, .help = "the same when one is deleted", REPORT(BUNDLE_REPORT_DELETION)},
+    {"del", 0, .flags = OPTION_ALIAS | OPTION_HIDDEN},
+    {"monitor", 'm', "EID",
+     .help = "whom status reports go to, such as a helio-perf monitor (us, who count them)",
+     .own = set_monitor},
+    {"interval", 'i', "S",
+     .help = "a line for each S seconds with what happened in them (1; 0: none), also in the JSON",
+     .own = set_interval, FIELD(interval)},
+    {"csv", 0, "FILE", .help = "write the intervals to a table, too", .own = set_csv},
+    {"ramp", 0, "N[k|M|b]", .help = "with -R and -T: the rate grows, or falls, to this one",
+     .own = set_ramp},
+    {"parallel", 0, "N", .help = "N clients at once, each with all of this (1)",
+     COUNT(parallel, PARALLEL_LIMIT)},
+    {"reverse", 0,
+     .help = "the server sends, and we receive and measure: the amount, -W or -R, -P and the like "
+             "are its",
+     .type = OPTION_BOOL, FIELD(reverse)},
+    {"crc", 0, "none|16|32c", OPTION_ARG_OPTIONAL,
+     .help = "check value of the payload block (the node's default; --crc alone: 32c)",
+     .type = OPTION_CHOICE, .choices = "none|16|32c", .min = 1, .without = "32c", FIELD(crc)},
+    {"warmup", 0, "S", .help = "leave the first S seconds out of goodput and delays",
+     SECONDS(warmup, 0)},
+    {"ack-timeout", 0, "S", .help = "when an acknowledgement counts as lost (by the delays seen)",
+     SECONDS(ack_timeout, TICK_MS)},
+    {"service", 0, "NAME", .help = "our own endpoint's service (a random number)",
+     .own = argument_set_service, FIELD(service)},
+    {0}};
 
-static const struct argp client_argp = {
-    client_options,
-    parse_client,
-    "[EID]",
-    "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -n, -F and one of -W, "
-    "-R. Times are in seconds or with a unit, as in 20 or 500ms. Ctrl-C prints the result so "
-    "far.\n\nexamples:\n"
-    "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
-    "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
-    "  helio-perf client --socket node1.sock -d ipn:2.2000 -n 100 -W 4 -P 50kB\n"
-    "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n"
-    "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 --reverse\n",
-    NULL,
-    NULL,
-    NULL};
+static const struct argument server_options[] = {
+    {"service", 0, "NAME", .help = "our endpoint's service (2000; dtn: perf)",
+     .own = argument_set_service, FIELD(service)},
+    {"lifetime", 'l', "S", .help = "lifetime of the acknowledgements (300)",
+     .own = perf_set_milliseconds, .min = TICK_MS, FIELD(lifetime_ms)},
+    {"output", 0, "DIR", .help = "rebuild files in DIR (otherwise only counted)", FIELD(output)},
+    {"payload-max", 0, "N", .help = "longest payload taken (1G)",
+     SIZE(payload_max, PERF_HEAD, PAYLOAD_LIMIT)},
+    {"file-max", 0, "N", .help = "longest file taken (16GiB)", SIZE(file_max, 0, INT64_MAX)},
+    {"deliveries", 0, "N", .help = "deliveries on the way from the node at once (64)",
+     COUNT(deliveries, 65536)},
+    {"reverse-max", 0, "S",
+     .help = "how long a client may have us send to it with --reverse (3600; 0: not at all)",
+     SECONDS(reverse_max, 0)},
+    {0}};
 
-static const struct argp server_argp = {
-    server_options,
-    parse_server,
-    NULL,
-    "Takes the bundles of helio-perf clients, checks and acknowledges them.\vCtrl-C ends it; "
-    "a row is printed for each client that has ended.\n\nexamples:\n"
-    "  helio-perf server --socket node2.sock\n"
-    "  helio-perf server --socket node2.sock --output received --json server.json\n",
-    NULL,
-    NULL,
-    NULL};
+static const struct argument monitor_options[] = {
+    {"service", 0, "NAME", .help = "our endpoint's service (1000; dtn: monitor)",
+     .own = argument_set_service, FIELD(service)},
+    {"output", 0, "DIR", .help = "folder for the tables (.)", FIELD(output)},
+    {"deliveries", 0, "N", .help = "deliveries on the way from the node at once (64)",
+     COUNT(deliveries, 65536)},
+    {0}};
 
-static const struct argp monitor_argp = {
-    monitor_options,
-    parse_server,
-    NULL,
-    "Takes status reports, and writes a table (CSV) of them for each sender, as DTNperf_3's "
-    "monitor does.\vCtrl-C ends it.\n\nexamples:\n"
-    "  helio-perf monitor --socket n1.sock --output reports\n"
-    "  helio-perf client --socket n1.sock -d ipn:2.2000 -D 1M -W 4 -r -m ipn:1.1000\n",
-    NULL,
-    NULL,
-    NULL};
+static const struct argument_table client_table = {
+    .options = client_options,
+    .parts = common,
+    .word = take_destination,
+    .end = check_client,
+    .args_doc = "[EID]",
+    .doc =
+        "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -n, -F and one of "
+        "-W, "
+        "-R. Times are in seconds or with a unit, as in 20 or 500ms. Ctrl-C prints the result so "
+        "far.\n\nexamples:\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -n 100 -W 4 -P 50kB\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 --reverse\n"};
+
+static const struct argument_table server_table = {
+    .options = server_options,
+    .parts = common,
+    .word = refuse_word,
+    .end = check_socket,
+    .doc =
+        "Takes the bundles of helio-perf clients, checks and acknowledges them.\vCtrl-C ends it; "
+        "a row is printed for each client that has ended.\n\nexamples:\n"
+        "  helio-perf server --socket node2.sock\n"
+        "  helio-perf server --socket node2.sock --output received --json server.json\n"};
+
+static const struct argument_table monitor_table = {
+    .options = monitor_options,
+    .parts = common,
+    .word = refuse_word,
+    .end = check_socket,
+    .doc = "Takes status reports, and writes a table (CSV) of them for each sender, as DTNperf_3's "
+           "monitor does.\vCtrl-C ends it.\n\nexamples:\n"
+           "  helio-perf monitor --socket n1.sock --output reports\n"
+           "  helio-perf client --socket n1.sock -d ipn:2.2000 -D 1M -W 4 -r -m ipn:1.1000\n"};
 
 void perf_options_read(struct perf_options *o, int argc, char **argv)
 {
@@ -571,12 +481,14 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
     o->monitor = strstr(name, "monitor") != NULL;
     if (o->monitor)
         o->well_known = monitor_names;
-    const struct argp *argp = o->server ? &server_argp : o->monitor ? &monitor_argp : &client_argp;
+    const struct argument_table *table = o->server    ? &server_table
+                                         : o->monitor ? &monitor_table
+                                                      : &client_table;
     snprintf(shown, sizeof shown, "helio-perf %s",
              o->server    ? "server"
              : o->monitor ? "monitor"
                           : "client");
     argv[1] = shown;
-    argument_parse(argp, argc - 1, argv + 1, 0, o);
+    argument_table_parse(table, argc - 1, argv + 1, o);
     argv[1] = name;
 }

@@ -39,11 +39,12 @@ struct perf_options {
     const char *report_to; /* NULL: our endpoint */
     const char *csv;       /* a file for the intervals, or NULL */
     double ramp;           /* the rate at the end of `time`, as `rate`; 0: it stays */
-    uint64_t parallel;     /* clients at once; 0 is 1 */
-    bool reverse;          /* the server sends, to us */
-    tick interval;         /* between two lines of what happened meanwhile; 0: none */
-    bool intervals;        /* requested by -i or --csv */
-    uint32_t crc;          /* of aap2.proto's crc_type */
+    bool ramp_in_bundles;
+    uint64_t parallel; /* clients at once; 0 is 1 */
+    bool reverse;      /* the server sends, to us */
+    tick interval;     /* between two lines of what happened meanwhile; 0: none */
+    bool intervals;    /* requested by -i or --csv */
+    uint32_t crc;      /* of aap2.proto's crc_type */
     tick warmup;
     tick ack_timeout; /* 0: adaptive */
     /* server */
@@ -66,14 +67,15 @@ int perf_options_rate(const char *text, double *out, bool *in_bundles);
 /* The least one that there is: a bundle in 1000 s, or a bit in one. */
 double perf_options_rate_min(bool in_bundles);
 
-/* "20", "0.5", "30s", "5min". 0 or HELIO_EFORMAT. */
 /* "bulk", "normal", "expedited", "expedited:N": as struct aap2_adu has them. 0 or HELIO_EFORMAT. */
 int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordinal);
+
+/* "20", "0.5", "30s", "5min". 0 or HELIO_EFORMAT. */
 int perf_options_time(const char *text, tick *out);
 
 /* ---- options of tables (conf/conf_arguments.h) ---- */
 
-/* [tick] A time in seconds or with a unit, low or more; without a value 60 s. */
+/* [tick] A time in seconds or with a unit, min or more; without a value 60 s. */
 argument_setter perf_set_seconds;
 /* [uint64_t] The same in milliseconds. */
 argument_setter perf_set_milliseconds;

@@ -15,13 +15,6 @@
 #include "tools/perf/perf_report.h"
 #include "tools/ping/ping.h"
 
-static void set_seconds(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    tick *t = argument_field(o, base);
-    if (perf_options_time(arg, t) != 0 || *t < o->min)
-        argument_want(state, o->name, arg, "a time in seconds, such as 1 or 0.5, or with a unit");
-}
-
 static void take_destination(struct argp_state *state, char *arg, void *base)
 {
     struct ping_options *o = base;
@@ -66,13 +59,13 @@ static const struct argument options[] = {
      .min = 1, .max = INT64_MAX},
     {"bundles", 'n', .flags = OPTION_ALIAS},
     {"interval", 'i', "TIME", .help = "One each so often, in seconds or with a unit [1]",
-     .own = set_seconds, FIELD(interval), .min = TICK_US},
+     .own = perf_set_seconds, FIELD(interval), .min = TICK_US},
     {"size", 's', "BYTES", .help = "Payload of each, 32 and more [64]", .type = OPTION_SIZE,
      FIELD(size), .min = PING_HEAD, .max = PING_SIZE_MAX},
     {"payload", 'P', .flags = OPTION_ALIAS},
     {"lifetime", 'l', "TIME",
      .help = "Of the bundles, and how long the last answers are waited for [60]",
-     .own = set_seconds, FIELD(lifetime), .min = TICK_MS},
+     .own = perf_set_seconds, FIELD(lifetime), .min = TICK_MS},
     {"flood", 'f', .help = "Send when an answer comes, and 100 times a second", .type = OPTION_BOOL,
      FIELD(flood)},
     {"service", 0, "NAME", .help = "Service of our endpoint [a random number]",
