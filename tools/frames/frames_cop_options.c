@@ -1,147 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of helio-frames fop and farm. What can go wrong: as in frames_options.c. */
+/* The options of helio-frames fop and farm. What can go wrong: as in frames_options.c. */
 #include <string.h>
 
 #include "tools/frames/frames_options.h"
 
 enum { DATAGRAM_FRAME_MAX = 60000 }; /* with marker and check symbols below 65507 */
 
-#define COP                                                                                        \
-    {"local", KEY_LOCAL, "ADDRESS", 0, "Receive datagrams there", 1},                              \
-        {"remote", KEY_REMOTE, "ADDRESS", 0, "Send to it; receive from its host alone", 1},        \
-        {"tc-length", KEY_TC_LENGTH, "N", 0, "Octets of the longest TC frame (1024)", 3},          \
-        {"segments", KEY_SEGMENTS, NULL, 0, "TC frames with segment headers", 3},                  \
-        {"map", KEY_MAP, "N", 0, "TC with segments: the MAP (0)", 3},                              \
-        {"scid", KEY_SCID, "N", 0, "The spacecraft (1)", 3},                                       \
-        {"vcid", KEY_VCID, "N", 0, "The virtual channel of telecommands (0)", 3},                  \
-        {"no-fecf", KEY_NO_FECF, NULL, 0, "Frames without error control field", 3},                \
-        {"json", 'j', NULL, 0, "Print JSON", 9},                                                   \
-        {"erase", KEY_ERASE, "SHARE", 0, "Lose that share of what arrives, by chance", 7},         \
-        {"seed", KEY_SEED, "N", 0, "Of chances (0)", 7},                                           \
-    {                                                                                              \
-        0                                                                                          \
-    }
-#define TELEMETRY                                                                                  \
-    {"kind", 'k', "KIND", 0, "Telemetry frames: tm, aos (default) or uslp", 5},                    \
-        {"length", 'l', "N", 0, "Their octets (1115)", 5},                                         \
-        {"fhec", KEY_FHEC, NULL, 0, "AOS: with a frame header error control field", 5},            \
-        {"rs", KEY_RS, "N", 0, "CADUs: Reed-Solomon (255,N): 223 or 239; none", 8},                \
-        {"ldpc", KEY_LDPC, "RATE", 0, "CADUs: 1/2, 2/3 or 4/5, with the long marker; none", 8},    \
-        {"interleave", KEY_INTERLEAVE, "N", 0, "Codewords of a codeblock, 1 to 8 (5)", 8},         \
-        {"basis", KEY_BASIS, "NAME", 0, "Of symbols: dual (default) or conventional", 8},          \
-        {"long-randomiser", KEY_LONG, NULL, 0, "CADUs: 131071 bits, not 255", 8},                  \
-    {                                                                                              \
-        "long-marker", KEY_MARKER_64, NULL, 0, "CADUs: 034776C7272895B0, not 1ACFFC1D", 8          \
-    }
+static const struct argument cop[] = {
+    {"local", 0, "ADDRESS", .help = "Receive datagrams there", .group = 1, .type = OPTION_ADDRESS,
+     FRAMES_FIELD(cop.local)},
+    {"remote", 0, "ADDRESS", .help = "Send to it; receive from its host alone", .group = 1,
+     .type = OPTION_ADDRESS, FRAMES_FIELD(cop.remote)},
+    {"tc-length", 0, "N", .help = "Octets of the longest TC frame (1024)", .group = 3,
+     FRAMES_COUNT(cop.tc_length, 16, FRAME_TC_MAX)},
+    {"segments", 0, .help = "TC frames with segment headers", .group = 3,
+     FRAMES_FLAG(cop.segments)},
+    {"map", 0, "N", .help = "TC with segments: the MAP (0)", .group = 3, FRAMES_COUNT(map, 0, 63)},
+    {"scid", 0, "N", .help = "The spacecraft (1)", .group = 3, FRAMES_COUNT(scid, 0, 65535)},
+    {"vcid", 0, "N", .help = "The virtual channel of telecommands (0)", .group = 3,
+     FRAMES_COUNT(vcid, 0, VCS - 1)},
+    {"no-fecf", 0, .help = "Frames without error control field", .group = 3, .without = "no",
+     FRAMES_FLAG(format.fecf)},
+    {"json", 'j', .help = "Print JSON", .group = 9, FRAMES_FLAG(json)},
+    {"erase", 0, "SHARE", .help = "Lose that share of what arrives, by chance", .group = 7,
+     FRAMES_SHARE(erase)},
+    {"seed", 0, "N", .help = "Of chances (0)", .group = 7, FRAMES_COUNT(seed, 0, 0)},
+    {0}};
 
-const struct argp_option frames_fop_options[] = {
-    {"to", KEY_TO, "WHAT", 0, "Telecommands leave as cltu (default) or frames", 2},
-    {"randomise", KEY_RANDOMISE, NULL, 0, "Randomise CLTUs", 2},
-    {"from", KEY_FROM, "WHAT", 0, "Telemetry arrives as frames (default) or cadu", 2},
-    {"randomised", KEY_RANDOMISED, NULL, 0, "Its CADUs are randomised", 2},
-    {"marker-errors", KEY_MARKER, "N", 0, "Bits of a CADU's marker that may be wrong (4)", 8},
-    {"rate", KEY_RATE, "RATE", 0, "Of the uplink (1Mbit/s)", 4},
-    {"window", KEY_WINDOW, "K", 0, "Frames that are not confirmed, 1 to 255 (10)", 4},
-    {"timer", KEY_TIMER, "TIME", 0, "T1: longer than the round trip (1s)", 4},
-    {"limit", KEY_LIMIT, "N", 0, "Transmissions of a frame, 1 to 255 (10)", 4},
-    {"resume", KEY_RESUME, NULL, 0, "After the last one wait for a CLCW, then as often again", 4},
-    {"initiate", KEY_INITIATE, "HOW", 0, "set (default), unlock, clcw or none: see below", 4},
-    {"number", KEY_NUMBER, "N", 0, "Of the first frame (0); set: V(R), too", 4},
-    {"expedited", KEY_EXPEDITED, NULL, 0, "Type BD: nobody confirms, nothing is sent again", 4},
-    TELEMETRY,
-    COP};
+static const struct argument telemetry[] = {
+    {"kind", 'k', "KIND", .help = "Telemetry frames: tm, aos (default) or uslp", .group = 5,
+     FRAMES_WORD(format.kind, "tm|aos|uslp|tc")},
+    {"length", 'l', "N", .help = "Their octets (1115)", .group = 5,
+     FRAMES_COUNT(format.length, 1, FRAME_LENGTH_MAX)},
+    {"fhec", 0, .help = "AOS: with a frame header error control field", .group = 5,
+     FRAMES_FLAG(format.fhec)},
+    {"rs", 0, "N", .help = "CADUs: Reed-Solomon (255,N): 223 or 239; none", .group = 8,
+     .own = frames_set_rs},
+    {"ldpc", 0, "RATE", .help = "CADUs: 1/2, 2/3 or 4/5, with the long marker; none", .group = 8,
+     .own = frames_set_ldpc},
+    {"interleave", 0, "N", .help = "Codewords of a codeblock, 1 to 8 (5)", .group = 8,
+     FRAMES_COUNT(depth, 1, RS_DEPTH_MAX)},
+    {"basis", 0, "NAME", .help = "Of symbols: dual (default) or conventional", .group = 8,
+     FRAMES_WORD(basis, FRAMES_BASES)},
+    {"long-randomiser", 0, .help = "CADUs: 131071 bits, not 255", .group = 8, FRAMES_LONG_SEQUENCE},
+    {"long-marker", 0, .help = "CADUs: 034776C7272895B0, not 1ACFFC1D", .group = 8,
+     FRAMES_LONG_MARKER},
+    {0}};
 
-const struct argp_option frames_farm_options[] = {
-    {"output", 'o', "FILE", 0, "Packets go there; standard output", 1},
-    {"from", KEY_FROM, "WHAT", 0, "Telecommands arrive as cltu (default) or frames", 2},
-    {"randomised", KEY_RANDOMISED, NULL, 0, "CLTUs are randomised", 2},
-    {"to", KEY_TO, "WHAT", 0, "Telemetry leaves as frames (default) or cadu", 2},
-    {"randomise", KEY_RANDOMISE, NULL, 0, "Randomise its CADUs", 2},
-    {"window", KEY_WINDOW, "W", 0, "Of FARM-1: even, 2 to 254 (20)", 4},
-    {"interval", KEY_INTERVAL, "TIME", 0, "Between telemetry frames (100ms)", 4},
-    {"busy", KEY_BUSY, "SHARE", 0, "That share of intervals has no buffer: Wait", 7},
-    {"count", 'n', "N", 0, "End when N packets have come and none follows", 6},
-    {"linger", KEY_LINGER, "TIME", 0, "How long none follows (2s)", 6},
-    {"numbered", KEY_NUMBERED, NULL, 0, "Packets are those of gen: check them", 6},
-    {"prbs", KEY_PRBS, NULL, 0, "With a pseudo-random sequence", 6},
-    TELEMETRY,
-    COP};
+const struct argument_part frames_cop_parts[] = {{.options = telemetry}, {.options = cop}, {0}};
+
+const struct argument frames_fop_options[] = {
+    {"to", 0, "WHAT", .help = "Telecommands leave as cltu (default) or frames", .group = 2,
+     FRAMES_WORD(to, "frames|cadu|cltu|packets|modem")},
+    {"randomise", 0, .help = "Randomise CLTUs", .group = 2, FRAMES_FLAG(randomise)},
+    {"from", 0, "WHAT", .help = "Telemetry arrives as frames (default) or cadu", .group = 2,
+     FRAMES_WORD(from, "frames|cadu|cltu|packets")},
+    {"randomised", 0, .help = "Its CADUs are randomised", .group = 2, FRAMES_FLAG(randomised)},
+    {"marker-errors", 0, "N", .help = "Bits of a CADU's marker that may be wrong (4)", .group = 8,
+     FRAMES_COUNT(marker_errors, 0, CADU_MARKER_ERRORS_MAX)},
+    {"rate", 0, "RATE", .help = "Of the uplink (1Mbit/s)", .group = 4, .type = OPTION_RATE,
+     .choices = "unlimited", .min = 1, FRAMES_FIELD(cop.rate)},
+    {"window", 0, "K", .help = "Frames that are not confirmed, 1 to 255 (10)", .group = 4,
+     FRAMES_COUNT(cop.window, 1, 255)},
+    {"timer", 0, "TIME", .help = "T1: longer than the round trip (1s)", .group = 4,
+     .type = OPTION_DURATION, .min = TICK_MS, FRAMES_FIELD(cop.timer)},
+    {"limit", 0, "N", .help = "Transmissions of a frame, 1 to 255 (10)", .group = 4,
+     FRAMES_COUNT(cop.limit, 1, 255)},
+    {"resume", 0, .help = "After the last one wait for a CLCW, then as often again", .group = 4,
+     FRAMES_FLAG(cop.resume)},
+    {"initiate", 0, "HOW", .help = "set (default), unlock, clcw or none: see below", .group = 4,
+     FRAMES_WORD(cop.initiate, "none|clcw|unlock|set"), .min = FOP_INITIATE},
+    {"number", 0, "N", .help = "Of the first frame (0); set: V(R), too", .group = 4,
+     FRAMES_COUNT(cop.number, 0, 255)},
+    {"expedited", 0, .help = "Type BD: nobody confirms, nothing is sent again", .group = 4,
+     FRAMES_FLAG(cop.expedited)},
+    {0}};
+
+const struct argument frames_farm_options[] = {
+    {"output", 'o', "FILE", .help = "Packets go there; standard output", .group = 1,
+     FRAMES_FIELD(output)},
+    {"from", 0, "WHAT", .help = "Telecommands arrive as cltu (default) or frames", .group = 2,
+     FRAMES_WORD(from, "frames|cadu|cltu|packets")},
+    {"randomised", 0, .help = "CLTUs are randomised", .group = 2, FRAMES_FLAG(randomised)},
+    {"to", 0, "WHAT", .help = "Telemetry leaves as frames (default) or cadu", .group = 2,
+     FRAMES_WORD(to, "frames|cadu|cltu|packets|modem")},
+    {"randomise", 0, .help = "Randomise its CADUs", .group = 2, FRAMES_FLAG(randomise)},
+    {"window", 0, "W", .help = "Of FARM-1: even, 2 to 254 (20)", .group = 4,
+     FRAMES_COUNT(cop.farm_window, 1, 255)},
+    {"interval", 0, "TIME", .help = "Between telemetry frames (100ms)", .group = 4,
+     .type = OPTION_DURATION, .min = TICK_MS, FRAMES_FIELD(cop.interval)},
+    {"busy", 0, "SHARE", .help = "That share of intervals has no buffer: Wait", .group = 7,
+     FRAMES_SHARE(cop.busy)},
+    {"count", 'n', "N", .help = "End when N packets have come and none follows", .group = 6,
+     FRAMES_COUNT(frames, 1, UINT32_MAX)},
+    {"linger", 0, "TIME", .help = "How long none follows (2s)", .group = 6, .type = OPTION_DURATION,
+     FRAMES_FIELD(cop.linger)},
+    {"numbered", 0, .help = "Packets are those of gen: check them", .group = 6,
+     FRAMES_FLAG(numbered)},
+    FRAMES_PRBS("With a pseudo-random sequence", 6),
+    {0}};
 
 bool frames_is_cop(const struct command *c)
 {
     return c->run == command_fop || c->run == command_farm;
-}
-
-static enum fop_directive parse_initiate(struct argp_state *state, const char *arg)
-{
-    static const char *const names[] = {"none", "clcw", "unlock", "set"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(arg, names[i]) == 0)
-            return (enum fop_directive)(FOP_INITIATE + i);
-    argument_want(state, "initiate", arg, "set, unlock, clcw or none");
-    return FOP_INITIATE;
-}
-
-static error_t parse_timing(int key, char *arg, struct argp_state *state, struct cop_options *c)
-{
-    switch (key) {
-    case KEY_RATE:
-        c->rate = argument_rate(state, "rate", arg);
-        return 0;
-    case KEY_TIMER:
-        c->timer = argument_time(state, "timer", arg, TICK_MS);
-        return 0;
-    case KEY_INTERVAL:
-        c->interval = argument_time(state, "interval", arg, TICK_MS);
-        return 0;
-    case KEY_LINGER:
-        c->linger = argument_time(state, "linger", arg, 0);
-        return 0;
-    case KEY_BUSY:
-        c->busy = frames_parse_share(state, "busy", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-error_t frames_parse_cop(int key, char *arg, struct argp_state *state, struct frames_options *o)
-{
-    struct cop_options *c = &o->cop;
-    switch (key) {
-    case KEY_LOCAL:
-        c->local = argument_address(state, "local", arg);
-        return 0;
-    case KEY_REMOTE:
-        c->remote = argument_address(state, "remote", arg);
-        return 0;
-    case KEY_TC_LENGTH:
-        c->tc_length = (uint32_t)argument_count(state, "tc-length", arg, 16, FRAME_TC_MAX);
-        return 0;
-    case KEY_WINDOW: /* farm: checked below */
-        c->window = c->farm_window = (uint8_t)argument_count(state, "window", arg, 1, 255);
-        return 0;
-    case KEY_LIMIT:
-        c->limit = (uint8_t)argument_count(state, "limit", arg, 1, 255);
-        return 0;
-    case KEY_INITIATE:
-        c->initiate = parse_initiate(state, arg);
-        return 0;
-    case KEY_NUMBER:
-        c->number = (uint8_t)argument_count(state, "number", arg, 0, 255);
-        return 0;
-    case KEY_EXPEDITED:
-        c->expedited = true;
-        return 0;
-    case KEY_RESUME:
-        c->resume = true;
-        return 0;
-    case KEY_SEGMENTS: /* not of the telemetry's format */
-        c->segments = true;
-        return 0;
-    default:
-        return parse_timing(key, arg, state, c);
-    }
 }
 
 static void check_telemetry(struct argp_state *state, struct frames_options *o)
@@ -169,11 +130,10 @@ static void check_contents(struct argp_state *state, const char *option, enum co
                    coded == CONTENT_CLTU ? "cltu" : "cadu");
 }
 
-void frames_check_cop(struct argp_state *state, struct parse *p)
+void frames_check_cop(struct argp_state *state, struct frames_options *o)
 {
-    struct frames_options *o = &p->line;
     const struct cop_options *c = &o->cop;
-    bool sends = p->command->run == command_fop;
+    bool sends = o->command->run == command_fop;
     if (!address_given(&c->local) || !address_given(&c->remote))
         argp_error(state, "--local ADDRESS and --remote ADDRESS are expected");
     if (sends && o->input == NULL)

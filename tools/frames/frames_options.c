@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of helio-frames' command line. What can go wrong: a wrong option, or options that
- * contradict each other (exit 2). */
+/* The options of helio-frames that commands share, and what is wrong about several of them. What
+ * can go wrong: a wrong option, or options that contradict each other (exit 2). */
 #include "tools/frames/frames_options.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#define LENGTH_DEFAULT 1115
 
 static int find_word(const char *text, const char *const *words, int n)
 {
@@ -14,183 +15,109 @@ static int find_word(const char *text, const char *const *words, int n)
     return -1;
 }
 
-static enum frame_kind parse_kind(struct argp_state *state, const char *text)
-{
-    static const char *const names[] = {"tm", "aos", "uslp", "tc"};
-    int i = find_word(text, names, 4);
-    if (i < 0)
-        argument_want(state, "kind", text, "tm, aos, uslp or tc");
-    return (enum frame_kind)i;
-}
-
-static enum content parse_content(struct argp_state *state, const char *option, const char *text)
-{
-    static const char *const names[CONTENTS] = {"frames", "cadu", "cltu", "packets", "modem"};
-    bool read = strcmp(option, "from") == 0;
-    int i = find_word(text, names, read ? CONTENT_MODEM : CONTENTS);
-    if (i < 0)
-        argument_want(state, option, text,
-                      read ? "frames, cadu, cltu or packets"
-                           : "frames, cadu, cltu, packets or modem");
-    return (enum content)i;
-}
-
-static error_t parse_format(int key, char *arg, struct argp_state *state, struct parse *p)
-{
-    struct frame_format *f = &p->line.format;
-    switch (key) {
-    case 'k':
-        f->kind = parse_kind(state, arg);
-        return 0;
-    case 'l':
-        f->length = (uint32_t)argument_count(state, "length", arg, 1, FRAME_LENGTH_MAX);
-        p->length = true;
-        return 0;
-    case KEY_NO_FECF:
-        f->fecf = 0;
-        return 0;
-    case KEY_OCF:
-        f->ocf = true;
-        return 0;
-    case KEY_FHEC:
-        f->fhec = true;
-        return 0;
-    case KEY_INSERT:
-        f->insert_len = (uint16_t)argument_count(state, "insert", arg, 0, 65535);
-        return 0;
-    case KEY_SECONDARY:
-        f->secondary_len = (uint8_t)argument_count(state, "secondary", arg, 0, 64);
-        return 0;
-    case KEY_COUNT_OCTETS:
-        f->count_len = (uint8_t)argument_count(state, "count-octets", arg, 0, 7);
-        return 0;
-    case KEY_CYCLE:
-        f->count_cycle = true;
-        return 0;
-    case KEY_WIDE:
-        f->wide_scid = true;
-        return 0;
-    case KEY_SEGMENTS:
-        f->segments = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse_packets(int key, char *arg, struct argp_state *state, struct frames_options *o)
-{
-    switch (key) {
-    case 'n':
-        o->frames = argument_count(state, "count", arg, 1, UINT32_MAX);
-        return 0;
-    case KEY_PACKET:
-        o->payload = argument_count(state, "packet", arg, 8, PACKET_MAX - PACKET_HEADER_MAX);
-        return 0;
-    case KEY_SPACE:
-        o->packets = PACKET_SPACE;
-        o->apid = (uint16_t)argument_count(state, "space", arg, 0, PACKET_IDLE_APID - 1);
-        return 0;
-    case KEY_PROTOCOL:
-        o->protocol = (uint8_t)argument_count(state, "protocol", arg, 1, 7);
-        if (o->protocol == PACKET_EXTENDED)
-            argument_want(state, "protocol", arg, "1 to 5, or 7");
-        return 0;
-    case KEY_PRBS:
-        o->prbs = true;
-        return 0;
-    case KEY_NUMBERED:
-        o->numbered = true;
-        return 0;
-    case KEY_IDLE:
-        o->only_idle = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-double frames_parse_share(struct argp_state *state, const char *option, const char *arg)
-{
-    char *end;
-    double share = strtod(arg, &end);
-    if (end == arg || *end != '\0' || !(share >= 0 && share < 1))
-        argument_want(state, option, arg, "a share from 0 to below 1, such as 0.01");
-    return share;
-}
-
-static error_t parse_convolutional(int key, char *arg, struct argp_state *state,
-                                   struct frames_options *o)
+static void set_convolutional(struct argp_state *state, const struct argument *row, char *arg,
+                              void *base)
 {
     static const char *const rates[CONV_RATES] = {"1/2", "2/3", "3/4", "5/6", "7/8"};
-    int i;
-    switch (key) {
-    case KEY_CONV:
-        if ((i = find_word(arg, rates, CONV_RATES)) < 0)
-            argument_want(state, "convolutional", arg, "1/2, 2/3, 3/4, 5/6 or 7/8");
-        o->coded = true;
-        o->convolutional = conv_format_of((enum conv_rate)i);
-        return 0;
-    case KEY_SOFT:
-        o->soft = true;
-        return 0;
-    case KEY_UPRIGHT:
-        o->upright = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct frames_options *o = base;
+    const int i = find_word(arg, rates, CONV_RATES);
+    if (i < 0)
+        argument_want(state, row->name, arg, "1/2, 2/3, 3/4, 5/6 or 7/8");
+    o->coded = true;
+    o->convolutional = conv_format_of((enum conv_rate)i);
 }
 
-static error_t parse_code(int key, char *arg, struct argp_state *state, struct frames_options *o)
+void frames_set_rs(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    static const char *const codes[] = {"223", "239"}, *const bases[] = {"dual", "conventional"};
-    static const char *const rates[LDPC_RATES] = {"1/2", "2/3", "4/5"};
-    int i;
-    switch (key) {
-    case KEY_RS:
-        if ((i = find_word(arg, codes, 2)) < 0)
-            argument_want(state, "rs", arg, "223 or 239");
-        o->rs = i == 0 ? 223 : 239;
-        return 0;
-    case KEY_INTERLEAVE:
-        o->depth = (unsigned)argument_count(state, "interleave", arg, 1, RS_DEPTH_MAX);
-        return 0;
-    case KEY_BASIS:
-        if ((i = find_word(arg, bases, 2)) < 0)
-            argument_want(state, "basis", arg, "dual or conventional");
-        o->basis = i == 0 ? RS_DUAL : RS_CONVENTIONAL;
-        return 0;
-    case KEY_LDPC:
-        if ((i = find_word(arg, rates, LDPC_RATES)) < 0)
-            argument_want(state, "ldpc", arg, "1/2, 2/3 or 4/5");
-        o->ldpc_coded = true;
-        o->ldpc_rate = (enum ldpc_rate)i;
-        o->marker = CADU_MARKER_64;
-        return 0;
-    case KEY_LONG:
-        o->sequence = PN_TM_LONG;
-        return 0;
-    case KEY_MARKER_64:
-        o->marker = CADU_MARKER_64;
-        return 0;
-    case KEY_MARKER:
-        o->marker_errors =
-            (unsigned)argument_count(state, "marker-errors", arg, 0, CADU_MARKER_ERRORS_MAX);
-        return 0;
-    case KEY_ERRED:
-        o->keep_erred = true;
-        return 0;
-    case KEY_EACH:
-        o->each = true;
-        return 0;
-    case KEY_ERRORS:
-        o->errors = frames_parse_share(state, "bit-errors", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    static const char *const codes[] = {"223", "239"};
+    struct frames_options *o = base;
+    const int i = find_word(arg, codes, 2);
+    if (i < 0)
+        argument_want(state, row->name, arg, "223 or 239");
+    o->rs = i == 0 ? 223 : 239;
 }
+
+void frames_set_ldpc(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    static const char *const rates[LDPC_RATES] = {"1/2", "2/3", "4/5"};
+    struct frames_options *o = base;
+    const int i = find_word(arg, rates, LDPC_RATES);
+    if (i < 0)
+        argument_want(state, row->name, arg, "1/2, 2/3 or 4/5");
+    o->ldpc_coded = true;
+    o->ldpc_rate = (enum ldpc_rate)i;
+    o->marker = CADU_MARKER_64;
+}
+
+const struct argument frames_format[] = {
+    {"kind", 'k', "KIND", .help = "tm, aos (default), uslp or tc", .group = 5,
+     FRAMES_WORD(format.kind, "tm|aos|uslp|tc")},
+    {"length", 'l', "N", .help = "Octets of a frame (1115); of the longest TC frame (1024)",
+     .group = 5, FRAMES_COUNT(format.length, 1, FRAME_LENGTH_MAX)},
+    {"no-fecf", 0, .help = "Without a frame error control field", .group = 5, .without = "no",
+     FRAMES_FLAG(format.fecf)},
+    {"ocf", 0, .help = "With an operational control field", .group = 5, FRAMES_FLAG(format.ocf)},
+    {"fhec", 0, .help = "AOS: with a frame header error control field", .group = 5,
+     FRAMES_FLAG(format.fhec)},
+    {"cycle", 0, .help = "AOS: the frame count has a cycle of four bits", .group = 5,
+     FRAMES_FLAG(format.count_cycle)},
+    {"wide-scid", 0, .help = "AOS: the spacecraft has ten bits", .group = 5,
+     FRAMES_FLAG(format.wide_scid)},
+    {"insert", 0, "N", .help = "AOS, USLP: octets of the insert zone", .group = 5,
+     FRAMES_COUNT(format.insert_len, 0, 65535)},
+    {"secondary", 0, "N", .help = "TM: octets of the secondary header", .group = 5,
+     FRAMES_COUNT(format.secondary_len, 0, 64)},
+    {"count-octets", 0, "N", .help = "USLP: octets of the frame count (0)", .group = 5,
+     FRAMES_COUNT(format.count_len, 0, 7)},
+    {"segments", 0, .help = "TC: with segment headers", .group = 5, FRAMES_FLAG(format.segments)},
+    {"scid", 0, "N", .help = "The spacecraft: 1 when written, any when read", .group = 6,
+     FRAMES_COUNT(scid, 0, 65535)},
+    {"vcid", 0, "N", .help = "The virtual channel: 0 when written, all when read", .group = 6,
+     FRAMES_COUNT(vcid, 0, VCS - 1)},
+    {"erase", 0, "SHARE", .help = "Leave out that share of the frames, by chance", .group = 7,
+     FRAMES_SHARE(erase)},
+    {"seed", 0, "N", .help = "Of chances (0)", .group = 7, FRAMES_COUNT(seed, 0, 0)},
+    {"rs", 0, "N", .help = "CADUs: Reed-Solomon (255,N): 223 or 239; none", .group = 8,
+     .own = frames_set_rs},
+    {"interleave", 0, "N", .help = "Codewords of a codeblock, 1 to 8 (5)", .group = 8,
+     FRAMES_COUNT(depth, 1, RS_DEPTH_MAX)},
+    {"basis", 0, "NAME", .help = "Of symbols: dual (default) or conventional", .group = 8,
+     FRAMES_WORD(basis, FRAMES_BASES)},
+    {"ldpc", 0, "RATE", .help = "CADUs: 1/2, 2/3 or 4/5, with the long marker; none", .group = 8,
+     .own = frames_set_ldpc},
+    {"convolutional", 0, "RATE", .help = "CADUs: 1/2, 2/3, 3/4, 5/6 or 7/8; none", .group = 8,
+     .own = set_convolutional},
+    {"soft", 0, .help = "An octet for each symbol: 0 surely 0, 255 surely 1", .group = 8,
+     FRAMES_FLAG(soft)},
+    {"no-inversion", 0, .help = "Rate 1/2 without inverted symbols", .group = 8,
+     FRAMES_FLAG(upright)},
+    {"long-randomiser", 0, .help = "The sequence of 131071 bits, not of 255", .group = 8,
+     FRAMES_LONG_SEQUENCE},
+    {"long-marker", 0, .help = "CADUs: 034776C7272895B0, not 1ACFFC1D", .group = 8,
+     FRAMES_LONG_MARKER},
+    {0}};
+
+const struct argument frames_output[] = {
+    {"output", 'o', "FILE", .help = "Where it goes; standard output", .group = 1,
+     FRAMES_FIELD(output)},
+    {"to", 0, "WHAT", .help = "frames (default), cadu, cltu, packets or modem", .group = 1,
+     FRAMES_WORD(to, "frames|cadu|cltu|packets|modem")},
+    {"randomise", 0, .help = "Randomise what is written", .group = 1, FRAMES_FLAG(randomise)},
+    {"bit-errors", 0, "SHARE", .help = "Invert that share of the bits, by chance", .group = 7,
+     FRAMES_SHARE(errors)},
+    {"map", 0, "N", .help = "USLP, TC with segments: the MAP (0)", .group = 6,
+     FRAMES_COUNT(map, 0, 63)},
+    {0}};
+
+const struct argument frames_from[] = {
+    {"from", 0, "WHAT", .help = "frames (default), cadu, cltu or packets", .group = 1,
+     FRAMES_WORD(from, "frames|cadu|cltu|packets")},
+    {"randomised", 0, .help = "What is read is randomised", .group = 1, FRAMES_FLAG(randomised)},
+    {"marker-errors", 0, "N", .help = "Bits of a CADU's marker that may be wrong (4)", .group = 8,
+     FRAMES_COUNT(marker_errors, 0, CADU_MARKER_ERRORS_MAX)},
+    {"erred", 0, .help = "Read CADUs that cannot be decoded, too", .group = 8,
+     FRAMES_FLAG(keep_erred)},
+    {0}};
 
 struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs)
 {
@@ -239,20 +166,21 @@ static void check_codes(struct argp_state *state, struct frames_options *o)
 }
 
 /* What no single option is wrong about. */
-static void check_line(struct argp_state *state, struct parse *p)
+void frames_check_line(struct argp_state *state, void *base)
 {
-    struct frames_options *o = &p->line;
+    struct frames_options *o = base;
     struct frame_format *f = &o->format;
-    if (frames_is_cop(p->command)) {
-        frames_check_cop(state, p);
+    const bool cop = frames_is_cop(o->command);
+    if (f->length == 0)
+        f->length = f->kind == FRAME_TC && !cop ? FRAME_TC_MAX : LENGTH_DEFAULT;
+    if (cop) {
+        frames_check_cop(state, o);
         check_codes(state, o);
         return;
     }
-    if (f->kind == FRAME_TC && !p->length)
-        f->length = FRAME_TC_MAX;
-    if (p->command->run != command_gen && o->input == NULL)
+    if (o->command->run != command_gen && o->input == NULL)
         argp_error(state, "FILE is expected; - is standard input");
-    if (p->command->run == command_info && o->from == CONTENT_PACKETS)
+    if (o->command->run == command_info && o->from == CONTENT_PACKETS)
         argp_error(state, "--from: frames, cadu or cltu is expected");
     if ((o->from == CONTENT_CLTU || o->to == CONTENT_CLTU) && f->kind != FRAME_TC)
         argp_error(state, "CLTUs carry TC frames: --kind tc is missing");
@@ -263,13 +191,13 @@ static void check_line(struct argp_state *state, struct parse *p)
     if (frame_format_problem(f) != NULL)
         argp_error(state, "%s", frame_format_problem(f));
     check_codes(state, o);
-    frames_check_security(state, p);
+    frames_check_security(state, o);
     struct mpdu_pack_config c = {.format = *f,
                                  .scid = (uint16_t)(o->scid < 0 ? 1 : o->scid),
                                  .vcid = (uint8_t)(o->vcid < 0 ? 0 : o->vcid),
                                  .map = o->map,
                                  .idle = PACKET_ENCAP};
-    o->packs = p->command->run == command_gen || o->from == CONTENT_PACKETS;
+    o->packs = o->command->run == command_gen || o->from == CONTENT_PACKETS;
     if (f->kind == FRAME_TC && (c.scid > 1023 || c.map > 63 || (c.map > 0 && !f->segments)))
         argp_error(state, "the spacecraft is 0 to 1023, the MAP 0 to 63 of frames with --segments");
     else if (f->kind != FRAME_TC && o->packs && mpdu_pack_problem(&c) != NULL)
@@ -278,64 +206,10 @@ static void check_line(struct argp_state *state, struct parse *p)
         argp_error(state, "--vcid: TM frames have virtual channels 0 to 7");
 }
 
-error_t frames_parse_option(int key, char *arg, struct argp_state *state)
+void frames_take_word(struct argp_state *state, char *arg, void *base)
 {
-    struct parse *p = state->input;
-    struct frames_options *o = &p->line;
-    switch (key) {
-    case 'o':
-        o->output = arg;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case KEY_SCID:
-        o->scid = (int32_t)argument_count(state, "scid", arg, 0, 65535);
-        return 0;
-    case KEY_VCID:
-        o->vcid = (int32_t)argument_count(state, "vcid", arg, 0, VCS - 1);
-        return 0;
-    case KEY_MAP:
-        o->map = (uint8_t)argument_count(state, "map", arg, 0, 63);
-        return 0;
-    case KEY_FROM:
-        o->from = parse_content(state, "from", arg);
-        return 0;
-    case KEY_TO:
-        o->to = parse_content(state, "to", arg);
-        return 0;
-    case KEY_RANDOMISED:
-        o->randomised = true;
-        return 0;
-    case KEY_RANDOMISE:
-        o->randomise = true;
-        return 0;
-    case KEY_ERASE:
-        o->erase = frames_parse_share(state, "erase", arg);
-        return 0;
-    case KEY_SDLS:
-        o->sdls = arg;
-        return 0;
-    case KEY_SECURED:
-        o->secured = true;
-        return 0;
-    case KEY_SEED:
-        o->seed = argument_count(state, "seed", arg, 0, UINT64_MAX);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (*p->command->args == '\0' || o->input != NULL)
-            argp_error(state, "\"%s\" is one word too many", arg);
-        o->input = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check_line(state, p);
-        return 0;
-    default:
-        if (frames_is_cop(p->command) && frames_parse_cop(key, arg, state, o) == 0)
-            return 0;
-        if (parse_format(key, arg, state, p) == 0 || parse_code(key, arg, state, o) == 0 ||
-            parse_convolutional(key, arg, state, o) == 0)
-            return 0;
-        return parse_packets(key, arg, state, o);
-    }
+    struct frames_options *o = base;
+    if (*o->command->args == '\0' || o->input != NULL)
+        argp_error(state, "\"%s\" is one word too many", arg);
+    o->input = arg;
 }

@@ -23,20 +23,19 @@ static bool is_read(const struct command *c, const struct frames_options *o)
             (o->from != CONTENT_PACKETS && (o->to == CONTENT_PACKETS || o->secured)));
 }
 
-void frames_check_security(struct argp_state *state, const struct parse *p)
+void frames_check_security(struct argp_state *state, const struct frames_options *o)
 {
-    const struct frames_options *o = &p->line;
-    bool frames = p->command->run == command_convert && o->from != CONTENT_PACKETS &&
+    bool frames = o->command->run == command_convert && o->from != CONTENT_PACKETS &&
                   o->to != CONTENT_PACKETS;
     if (o->sdls == NULL && o->secured)
         argp_error(state, "--secured: --sdls with the file of associations is missing");
     if (o->sdls == NULL)
         return;
-    if (o->to == CONTENT_PACKETS && p->command->run != command_convert)
+    if (o->to == CONTENT_PACKETS && o->command->run != command_convert)
         argp_error(state, "--sdls: packets have no security; --to frames, for example");
     if (o->from == CONTENT_PACKETS && o->to == CONTENT_PACKETS)
         argp_error(state, "--sdls: frames have security, not packets");
-    if (o->secured && !is_read(p->command, o))
+    if (o->secured && !is_read(o->command, o))
         argp_error(state, "--secured: it is of frames that are read");
     if (frames && o->secured && o->to == CONTENT_CADU)
         argp_error(state, "--secured: CADUs have frames with security; --to frames, for example");

@@ -19,34 +19,58 @@ void frames_error(const char *format, ...)
     va_end(args);
 }
 
-static const struct argp_option gen_options[] = {
-    {"count", 'n', "N", 0, "Frames (1000); with --to packets, packets", 2},
-    {"packet", KEY_PACKET, "N", 0, "Octets of a packet's payload (1000), at least 8", 2},
-    CONTENT,
-    {"protocol", KEY_PROTOCOL, "N", 0, "Encapsulation protocol (7): 1 LTP, 4 BP, 7 the mission's",
-     2},
-    {"space", KEY_SPACE, "APID", 0, "Space packets instead, of this application", 2},
-    {"only-idle", KEY_IDLE, NULL, 0, "Frames of only idle data", 2},
-    OUTPUT,
-    SECURITY,
-    FORMAT};
-static const struct argp_option info_options[] = {
-    FROM,
-    {"numbered", KEY_NUMBERED, NULL, 0, "Packets are those of gen: what is missing or damaged?", 2},
-    CONTENT,
-    {"json", 'j', NULL, 0, "Print JSON", 9},
-    {"each", KEY_EACH, NULL, 0, "A line of CSV for each CADU instead", 9},
-    SECURITY,
-    FORMAT};
-static const struct argp_option convert_options[] = {
-    FROM,
-    OUTPUT,
-    SECURITY,
-    {"secured", KEY_SECURED, NULL, 0, "Frames that are read have it, and lose it", 4},
-    FORMAT};
+static void set_space(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct frames_options *o = base;
+    o->packets = PACKET_SPACE;
+    o->apid = (uint16_t)argument_number(state, row, arg);
+}
+
+static void set_protocol(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
+{
+    struct frames_options *o = base;
+    o->protocol = (uint8_t)argument_number(state, row, arg);
+    if (o->protocol == PACKET_EXTENDED)
+        argument_want(state, row->name, arg, "1 to 5, or 7");
+}
+
+static const struct argument gen_options[] = {
+    {"count", 'n', "N", .help = "Frames (1000); with --to packets, packets", .group = 2,
+     FRAMES_COUNT(frames, 1, UINT32_MAX)},
+    {"packet", 0, "N", .help = "Octets of a packet's payload (1000), at least 8", .group = 2,
+     FRAMES_COUNT(payload, 8, PACKET_MAX - PACKET_HEADER_MAX)},
+    FRAMES_PRBS("Packets hold a pseudo-random sequence, not a count", 2),
+    {"protocol", 0, "N", .help = "Encapsulation protocol (7): 1 LTP, 4 BP, 7 the mission's",
+     .group = 2, .type = OPTION_COUNT, .min = 1, .max = 7, .own = set_protocol},
+    {"space", 0, "APID", .help = "Space packets instead, of this application", .group = 2,
+     .type = OPTION_COUNT, .max = PACKET_IDLE_APID - 1, .own = set_space},
+    {"only-idle", 0, .help = "Frames of only idle data", .group = 2, FRAMES_FLAG(only_idle)},
+    FRAMES_SECURITY,
+    {0}};
+static const struct argument info_options[] = {
+    {"numbered", 0, .help = "Packets are those of gen: what is missing or damaged?", .group = 2,
+     FRAMES_FLAG(numbered)},
+    FRAMES_PRBS("Packets hold a pseudo-random sequence, not a count", 2),
+    {"json", 'j', .help = "Print JSON", .group = 9, FRAMES_FLAG(json)},
+    {"each", 0, .help = "A line of CSV for each CADU instead", .group = 9, FRAMES_FLAG(each)},
+    FRAMES_SECURITY,
+    {0}};
+static const struct argument convert_options[] = {
+    FRAMES_SECURITY,
+    {"secured", 0, .help = "Frames that are read have it, and lose it", .group = 4,
+     FRAMES_FLAG(secured)},
+    {0}};
+
+static const struct argument_part gen_parts[] = {
+    {.options = frames_output}, {.options = frames_format}, {0}};
+static const struct argument_part info_parts[] = {
+    {.options = frames_from}, {.options = frames_format}, {0}};
+static const struct argument_part convert_parts[] = {
+    {.options = frames_from}, {.options = frames_output}, {.options = frames_format}, {0}};
 
 static const struct command commands[] = {
-    {"helio-frames gen", "", command_gen, gen_options,
+    {"helio-frames gen", "", command_gen, gen_options, gen_parts,
      "Writes frames full of packets that are numbered.\v"
      "examples:\n"
      "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
@@ -64,7 +88,7 @@ static const struct command commands[] = {
      "      '     algorithm: aes-gcm, key_file: /tmp/sdls.key}' > /tmp/sdls.yaml; \\\n"
      "      helio-frames gen --sdls /tmp/sdls.yaml -o /tmp/s.frames\n"
      "\nexit codes: 0 done, 1 it could not be written, 2 usage"},
-    {"helio-frames info", "FILE", command_info, info_options,
+    {"helio-frames info", "FILE", command_info, info_options, info_parts,
      "Prints what is in a file of frames: errors, virtual channels, gaps, packets.\v"
      "examples:\n"
      "  helio-frames info --numbered /tmp/a.frames\n"
@@ -76,7 +100,7 @@ static const struct command commands[] = {
      "  helio-frames info --sdls /tmp/sdls.yaml --numbered /tmp/s.frames\n"
      "  helio-frames info --from cadu --convolutional 1/2 /tmp/v.symbols\n"
      "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
-    {"helio-frames convert", "FILE", command_convert, convert_options,
+    {"helio-frames convert", "FILE", command_convert, convert_options, convert_parts,
      "Frames bare, behind markers (CADU) or in CLTUs, and packets, into each other.\v"
      "examples:\n"
      "  helio-frames convert --to packets /tmp/a.frames -o /tmp/a.packets\n"
@@ -87,7 +111,7 @@ static const struct command commands[] = {
      "  helio-frames convert --sdls /tmp/sdls.yaml --secured /tmp/s.frames \\\n"
      "      -o /tmp/clear.frames\n"
      "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"},
-    {"helio-frames fop", "FILE", command_fop, frames_fop_options,
+    {"helio-frames fop", "FILE", command_fop, frames_fop_options, frames_cop_parts,
      "Sends the packets of a file as telecommands, with FOP-1 of COP-1 (CCSDS 232.1-B).\v"
      "Each datagram to --remote is a CLTU, each one to --local a telemetry frame\n"
      "with a CLCW. --initiate: set sends Set V(R), unlock the command Unlock,\n"
@@ -102,7 +126,7 @@ static const struct command commands[] = {
      "      helio-frames fop /tmp/tc.packets --local 127.0.0.1:5202 \\\n"
      "      --remote 127.0.0.1:5201 --expedited\n"
      "\nexit codes: 0 all frames are confirmed, 1 they are not, 2 usage"},
-    {"helio-frames farm", "", command_farm, frames_farm_options,
+    {"helio-frames farm", "", command_farm, frames_farm_options, frames_cop_parts,
      "Receives telecommands with FARM-1 of COP-1, and returns telemetry frames with CLCWs.\v"
      "examples:\n"
      "  helio-frames farm --local 127.0.0.1:5201 --remote 127.0.0.1:5202 \\\n"
@@ -135,10 +159,10 @@ static int run_coded(const struct command *c, struct frames_options *o)
 
 static int run_command(const struct command *c, int argc, char **argv)
 {
-    struct parse p = {.command = c,
-                      .line = {.depth = 5,
+    struct frames_options o = {.command = c,
+                               .depth = 5,
                                .marker_errors = 4,
-                               .format = {.kind = FRAME_AOS, .length = 1115, .fecf = 2},
+                               .format = {.kind = FRAME_AOS, .fecf = 2},
                                .scid = -1,
                                .vcid = -1,
                                .frames = 1000,
@@ -153,18 +177,22 @@ static int run_command(const struct command *c, int argc, char **argv)
                                        .initiate = FOP_INITIATE_SET_V_R,
                                        .farm_window = 20,
                                        .interval = 100 * TICK_MS,
-                                       .linger = 2 * TICK_S}}};
+                                       .linger = 2 * TICK_S}};
+    const struct argument_table table = {.options = c->options,
+                                         .parts = c->parts,
+                                         .word = frames_take_word,
+                                         .end = frames_check_line,
+                                         .args_doc = c->args,
+                                         .doc = c->doc};
     if (frames_is_cop(c)) {
-        p.line.to = c->run == command_fop ? CONTENT_CLTU : CONTENT_FRAMES;
-        p.line.from = c->run == command_farm ? CONTENT_CLTU : CONTENT_FRAMES;
-        p.line.scid = 1;
-        p.line.vcid = 0;
-        p.line.frames = 0;
+        o.to = c->run == command_fop ? CONTENT_CLTU : CONTENT_FRAMES;
+        o.from = c->run == command_farm ? CONTENT_CLTU : CONTENT_FRAMES;
+        o.scid = 1;
+        o.vcid = 0;
+        o.frames = 0;
     }
-    const struct argp argp = {
-        .options = c->options, .parser = frames_parse_option, .args_doc = c->args, .doc = c->doc};
-    argument_parse(&argp, argc, argv, 0, &p);
-    return run_coded(c, &p.line);
+    argument_table_parse(&table, argc, argv, &o);
+    return run_coded(c, &o);
 }
 
 static const char usage[] =

@@ -46,7 +46,10 @@ struct cop_options {
     double busy;                 /* farm: share of reports with no buffer for data */
 };
 
+struct command;
+
 struct frames_options {
+    const struct command *command;
     const char *input, *output; /* NULL or "-": standard input and output */
     enum content from, to;
     struct frame_format format;
