@@ -1,87 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of helio-sle modem and control. What can go wrong: a wrong option (exit 2). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/sle/sle_modem.h"
 #include "tools/sle/sle_options.h"
 
-static double share_of(struct argp_state *state, const char *option, const char *arg)
+static void set_text(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    char *end;
-    const double share = strtod(arg, &end);
-    if (end == arg || *end != '\0' || !(share >= 0 && share < 1))
-        argument_want(state, option, arg, "a share such as 0.01");
-    return share;
+    if (strlen(arg) > o->max)
+        argp_error(state, "--%s: at most %llu octets", o->name, (unsigned long long)o->max);
+    argument_set_value(state, o, arg, base);
 }
 
-static const char *text_of(struct argp_state *state, const char *option, const char *arg,
-                           size_t max)
+static void set_datagrams(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    if (strlen(arg) > max)
-        argp_error(state, "--%s: at most %zu octets", option, max);
-    return arg;
+    ((struct options *)base)->modem.datagrams = o->max != 0;
+    argument_set_value(state, o, arg, base);
 }
 
-static void check_modem(struct argp_state *state, const struct modem_options *o)
+void sle_check_modem(struct argp_state *state, void *base)
 {
+    const struct modem_options *o = &((const struct options *)base)->modem;
     if (!address_given(&o->to))
         argp_error(state, "--datagrams or --connect is needed");
     if (o->erred + o->missing >= 1)
         argp_error(state, "--erred and --missing leave no good frames");
-}
-
-error_t sle_parse_modem(int key, char *arg, struct argp_state *state)
-{
-    struct modem_options *o = &((struct options *)state->input)->modem;
-    switch (key) {
-    case KEY_DATAGRAMS:
-        o->to = argument_address(state, "datagrams", arg);
-        o->datagrams = true;
-        return 0;
-    case KEY_CONNECT:
-        o->to = argument_address(state, "connect", arg);
-        o->datagrams = false;
-        return 0;
-    case 'n':
-        o->frames = argument_count(state, "frames", arg, 1, UINT64_MAX);
-        return 0;
-    case KEY_FRAME:
-        o->frame = argument_count(state, "frame", arg, NUMBERED_FRAME_MIN + 2, SLE_FRAME_MAX);
-        return 0;
-    case KEY_RATE:
-        o->rate = argument_rate(state, "rate", arg);
-        return 0;
-    case KEY_ERRED:
-        o->erred = share_of(state, "erred", arg);
-        return 0;
-    case KEY_MISSING:
-        o->missing = share_of(state, "missing", arg);
-        return 0;
-    case KEY_UNSAID:
-        o->unsaid = true;
-        return 0;
-    case KEY_END:
-        o->end = true;
-        return 0;
-    case KEY_ANTENNA:
-        o->antenna = text_of(state, "antenna", arg, SLE_ANTENNA_MAX);
-        return 0;
-    case KEY_ANNOTATION:
-        o->annotation = text_of(state, "annotation", arg, SLE_ANNOTATION_MAX);
-        return 0;
-    case KEY_SEED:
-        o->seed = argument_count(state, "seed", arg, 0, UINT64_MAX);
-        return 0;
-    case KEY_ACCOUNT:
-        o->account = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check_modem(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
 }
 
 int sle_run_modem(const struct options *o)
@@ -89,45 +32,49 @@ int sle_run_modem(const struct options *o)
     return command_modem(&o->modem);
 }
 
-const struct argp_option sle_modem_options[] = {
-    {"datagrams", KEY_DATAGRAMS, "ADDRESS", 0, "Each frame with its head as a datagram", 1},
-    {"connect", KEY_CONNECT, "ADDRESS", 0, "Frames with their heads over one connection", 1},
-    {"frames", 'n', "N", 0, "How many (10000)", 2},
-    {"frame", KEY_FRAME, "N", 0, "Octets of a frame, its check value included (1115)", 2},
-    {"rate", KEY_RATE, "RATE", 0, "Bits of frames a second (as fast as can be)", 2},
-    {"erred", KEY_ERRED, "SHARE", 0, "Of the frames (0)", 2},
-    {"missing", KEY_MISSING, "SHARE", 0, "Of the frames (0)", 2},
-    {"seed", KEY_SEED, "N", 0, "Of chance (1)", 2},
-    {"unsaid", KEY_UNSAID, NULL, 0, "The heads say neither quality nor how many are missing", 3},
-    {"until-end", KEY_END, NULL, 0, "The end of the data is behind the last frame", 3},
-    {"antenna", KEY_ANTENNA, "TEXT", 0, "Antenna identifier (that of the instance)", 3},
-    {"annotation", KEY_ANNOTATION, "TEXT", 0, "Of each frame (none)", 3},
-    {"account", KEY_ACCOUNT, "FILE", 0, "A line for each frame: number, fate, time", 4},
+const struct argument sle_modem_options[] = {
+    {"datagrams", 0, "ADDRESS", .help = "Each frame with its head as a datagram", .group = 1,
+     .own = set_datagrams, .max = true, SLE_ADDRESS(modem.to)},
+    {"connect", 0, "ADDRESS", .help = "Frames with their heads over one connection", .group = 1,
+     .own = set_datagrams, .max = false, SLE_ADDRESS(modem.to)},
+    {"frames", 'n', "N", .help = "How many (10000)", .group = 2, SLE_COUNT(modem.frames, 1, 0)},
+    {"frame", 0, "N", .help = "Octets of a frame, its check value included (1115)", .group = 2,
+     SLE_COUNT(modem.frame, NUMBERED_FRAME_MIN + 2, SLE_FRAME_MAX)},
+    {"rate", 0, "RATE", .help = "Bits of frames a second (as fast as can be)", .group = 2,
+     SLE_RATE(modem.rate)},
+    {"erred", 0, "SHARE", .help = "Of the frames (0)", .group = 2, .own = argument_set_loss,
+     SLE_FIELD(modem.erred)},
+    {"missing", 0, "SHARE", .help = "Of the frames (0)", .group = 2, .own = argument_set_loss,
+     SLE_FIELD(modem.missing)},
+    {"seed", 0, "N", .help = "Of chance (1)", .group = 2, SLE_COUNT(modem.seed, 0, 0)},
+    {"unsaid", 0, .help = "The heads say neither quality nor how many are missing", .group = 3,
+     SLE_FLAG(modem.unsaid)},
+    {"until-end", 0, .help = "The end of the data is behind the last frame", .group = 3,
+     SLE_FLAG(modem.end)},
+    {"antenna", 0, "TEXT", .help = "Antenna identifier (that of the instance)", .group = 3,
+     .own = set_text, .max = SLE_ANTENNA_MAX, SLE_FIELD(modem.antenna)},
+    {"annotation", 0, "TEXT", .help = "Of each frame (none)", .group = 3, .own = set_text,
+     .max = SLE_ANNOTATION_MAX, SLE_FIELD(modem.annotation)},
+    {"account", 0, "FILE", .help = "A line for each frame: number, fate, time", .group = 4,
+     SLE_FIELD(modem.account)},
     {0}};
 
-error_t sle_parse_control(int key, char *arg, struct argp_state *state)
+void sle_take_control(struct argp_state *state, char *arg, void *base)
 {
-    struct control_options *o = &((struct options *)state->input)->control;
-    switch (key) {
-    case KEY_WAIT:
-        o->wait = argument_time(state, "wait", arg, TICK_MS);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->socket == NULL)
-            o->socket = arg;
-        else if (o->len < CONTROL_WORDS_MAX)
-            o->words[o->len++] = arg;
-        else
-            argp_error(state, "\"%s\" is one word too many", arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (o->len < 2)
-            argp_error(state, "expected SOCKET NAME WORD VALUE, such as /run/station.control modem "
-                              "carrier-lock no");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct control_options *o = &((struct options *)base)->control;
+    if (o->socket == NULL)
+        o->socket = arg;
+    else if (o->len < CONTROL_WORDS_MAX)
+        o->words[o->len++] = arg;
+    else
+        argp_error(state, "\"%s\" is one word too many", arg);
+}
+
+void sle_check_control(struct argp_state *state, void *base)
+{
+    if (((const struct options *)base)->control.len < 2)
+        argp_error(state, "expected SOCKET NAME WORD VALUE, such as /run/station.control modem "
+                          "carrier-lock no");
 }
 
 int sle_run_control(const struct options *o)
@@ -135,5 +82,7 @@ int sle_run_control(const struct options *o)
     return command_control(&o->control);
 }
 
-const struct argp_option sle_control_options[] = {
-    {"wait", KEY_WAIT, "TIME", 0, "Give up without an answer after that time (10s)", 1}, {0}};
+const struct argument sle_control_options[] = {
+    {"wait", 0, "TIME", .help = "Give up without an answer after that time (10s)", .group = 1,
+     SLE_TIME(control.wait, TICK_MS)},
+    {0}};

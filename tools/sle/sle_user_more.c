@@ -5,8 +5,9 @@
 
 #include "tools/sle/sle_options.h"
 
-void sle_add_place(struct argp_state *state, const char *arg, struct user_options *o)
+void sle_take_place(struct argp_state *state, char *arg, void *base)
 {
+    struct user_options *o = &((struct options *)base)->user;
     const struct address a = argument_address(state, "ADDRESS", arg);
     if (!address_given(&o->to))
         o->to = a;
@@ -16,60 +17,93 @@ void sle_add_place(struct argp_state *state, const char *arg, struct user_option
         argp_error(state, "at most %d addresses", USER_PLACES_MAX);
 }
 
-static struct user_when when_of(struct argp_state *state, const char *option, const char *arg)
+static void set_when(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    struct user_when w = {0};
-    if (!user_when_parse(arg, &w))
-        argument_want(state, option, arg, "a time such as +2s or 2026-11-22T18:00:00Z");
-    return w;
+    if (!user_when_parse(arg, argument_field(o, base)))
+        argument_want(state, o->name, arg, "a time such as +2s or 2026-11-22T18:00:00Z");
 }
 
-static error_t parse_rocf(int key, char *arg, struct argp_state *state, struct user_options *o)
+static void set_rocf(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    static const char *const words[] = {"all", "clcw", "not-clcw", NULL};
-    static const char *const updates[] = {"continuous", "change", NULL};
-    switch (key) {
-    case KEY_WORDS:
-        o->start.word = (enum sle_control_word)sle_word(state, "control-words", arg, words,
-                                                        "all, clcw or not-clcw");
-        o->rocf = true;
-        return 0;
-    case KEY_TC_VCID:
-        o->start.tc_vcid = strcmp(arg, "any") == 0
-                               ? SLE_TC_VC_NONE
-                               : (uint8_t)argument_count(state, "tc-vcid", arg, 0, 63);
-        o->rocf = true;
-        return 0;
-    case KEY_UPDATE:
-        o->start.update =
-            (enum sle_update)sle_word(state, "update-mode", arg, updates, "continuous or change");
-        o->rocf = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    ((struct options *)base)->user.rocf = true;
+    argument_set_value(state, o, arg, base);
 }
 
-static error_t parse_live(int key, char *arg, struct argp_state *state, struct user_options *o)
+static void set_tc_vcid(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    static const char *const words[] = {"plain", "randomised", NULL};
-    switch (key) {
-    case KEY_CLTU_DATAGRAMS:
-        o->cltu_at = argument_address(state, "cltu-datagrams", arg);
-        return 0;
-    case KEY_CLTU_SOURCE:
-        if (address_of(arg, 0, &o->cltu_source) < 0)
-            argument_want(state, "cltu-source", arg, "a numeric address, such as 192.0.2.1");
-        return 0;
-    case KEY_ENCODE:
-        o->encoding = sle_word(state, "encode", arg, words, "plain or randomised") == 0
-                          ? USER_FRAMES
-                          : USER_FRAMES_RANDOMISED;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct user_options *u = &((struct options *)base)->user;
+    if (strcmp(arg, "any") != 0)
+        argument_set_value(state, o, arg, base);
+    else
+        u->start.tc_vcid = SLE_TC_VC_NONE;
+    u->rocf = true;
 }
+
+static void set_source(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    if (address_of(arg, 0, argument_field(o, base)) < 0)
+        argument_want(state, o->name, arg, "a numeric address, such as 192.0.2.1");
+}
+
+/* Microseconds. */
+static void set_delay(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    *(uint32_t *)argument_field(o, base) = (uint32_t)(argument_number(state, o, arg) / TICK_US);
+}
+
+static void set_unbind(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    static const struct {
+        const char *word;
+        enum sle_unbind value;
+    } reasons[] = {{"end", SLE_UNBIND_END},
+                   {"suspend", SLE_UNBIND_SUSPEND},
+                   {"version", SLE_UNBIND_VERSION},
+                   {"other", SLE_UNBIND_OTHER}};
+    size_t i = 0;
+    while (i < 4 && strcmp(arg, reasons[i].word) != 0)
+        i++;
+    if (i == 4)
+        argument_want(state, o->name, arg, "end, suspend, version or other");
+    *(enum sle_unbind *)argument_field(o, base) = reasons[i % 4].value;
+}
+
+const struct argument sle_more_options[] = {
+    {"control-words", 0, "WORD", .help = "ROCF: all (default), clcw or not-clcw", .group = 3,
+     .own = set_rocf, SLE_WORD(user.start.word, "all|clcw|not-clcw")},
+    {"tc-vcid", 0, "N", .help = "ROCF: of CLCWs: of this TC virtual channel (any)", .group = 3,
+     .own = set_tc_vcid, SLE_COUNT(user.start.tc_vcid, 0, 63)},
+    {"update-mode", 0, "WORD", .help = "ROCF: continuous (default) or change", .group = 3,
+     .own = set_rocf, SLE_WORD(user.start.update, "continuous|change")},
+    {"report-cycle", 0, "SECONDS", .help = "Ask for a status report so often (none)", .group = 3,
+     SLE_COUNT(user.cycle_s, 2, 600)},
+    {"script", 0, "FILE", .help = "Do the steps of FILE", .group = 4, SLE_FIELD(user.script)},
+    {"bind-only", 0, .help = "Bind, and start nothing until --time", .group = 4,
+     SLE_FLAG(user.bind_only)},
+    {"unbind", 0, "WORD", .help = "Reason: end (default), suspend, version or other", .group = 4,
+     .own = set_unbind, SLE_FIELD(user.unbind)},
+    {"reconnect", 0, "TIME", .help = "So long after a failure connect again (never)", .group = 2,
+     SLE_TIME(user.reconnect, TICK_MS)},
+    {"listen", 0, .help = "Listen at ADDRESS: the provider binds", .group = 2,
+     SLE_FLAG(user.listen)},
+    {"cltu-datagrams", 0, "ADDRESS",
+     .help = "FCLTU: receive CLTUs there, each as a datagram, and send them", .group = 7,
+     SLE_ADDRESS(user.cltu_at)},
+    {"cltu-source", 0, "HOST", .help = "Only datagrams of this host are taken", .group = 7,
+     .own = set_source, SLE_FIELD(user.cltu_source)},
+    {"encode", 0, "WORD",
+     .help = "Datagrams are telecommand frames, which become CLTUs: plain or randomised",
+     .group = 7, SLE_WORD(user.encoding, "plain|randomised"), .min = USER_FRAMES},
+    {"earliest", 0, "WHEN",
+     .help = "FCLTU: radiate each not before: a time, or +2s from its sending", .group = 7,
+     .own = set_when, SLE_FIELD(user.earliest)},
+    {"latest", 0, "WHEN", .help = "FCLTU: radiate each then at the latest, or not at all",
+     .group = 7, .own = set_when, SLE_FIELD(user.latest)},
+    {"delay", 0, "TIME", .help = "FCLTU: behind each, before the next (0)", .group = 7,
+     .own = set_delay, SLE_TIME(user.delay_us, 0), .max = UINT32_MAX * TICK_US},
+    {"no-notification", 0, .help = "FCLTU: radiation is not notified", .group = 7,
+     SLE_FLAG(user.quiet)},
+    {0}};
 
 /* All that can send to that address command the spacecraft. */
 static void check_live(struct argp_state *state, const struct user_options *o,
@@ -87,63 +121,6 @@ static void check_live(struct argp_state *state, const struct user_options *o,
                           "and --no-notification");
     if (!address_is_loopback(&o->cltu_at) && !address_given(&o->cltu_source))
         argp_error(state, "--cltu-datagrams at an address of the network needs --cltu-source");
-}
-
-static error_t parse_cltus(int key, char *arg, struct argp_state *state, struct user_options *o)
-{
-    switch (key) {
-    case KEY_EARLIEST:
-        o->earliest = when_of(state, "earliest", arg);
-        return 0;
-    case KEY_LATEST:
-        o->latest = when_of(state, "latest", arg);
-        return 0;
-    case KEY_DELAY: {
-        const tick delay = argument_time(state, "delay", arg, 0);
-        if (delay / TICK_US > UINT32_MAX)
-            argument_want(state, "delay", arg, "at most 4294 s");
-        o->delay_us = (uint32_t)(delay / TICK_US);
-        return 0;
-    }
-    case KEY_QUIET:
-        o->quiet = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-error_t sle_parse_more(int key, char *arg, struct argp_state *state, struct user_options *o)
-{
-    static const char *const reasons[] = {"end", "suspend", "version", "other", NULL};
-    static const enum sle_unbind values[] = {SLE_UNBIND_END, SLE_UNBIND_SUSPEND, SLE_UNBIND_VERSION,
-                                             SLE_UNBIND_OTHER};
-    switch (key) {
-    case KEY_RECONNECT:
-        o->reconnect = argument_time(state, "reconnect", arg, TICK_MS);
-        return 0;
-    case KEY_LISTEN:
-        o->listen = true;
-        return 0;
-    case KEY_SCRIPT:
-        o->script = arg;
-        return 0;
-    case KEY_BIND_ONLY:
-        o->bind_only = true;
-        return 0;
-    case KEY_UNBIND:
-        o->unbind =
-            values[sle_word(state, "unbind", arg, reasons, "end, suspend, version or other")];
-        return 0;
-    case KEY_CYCLE:
-        o->cycle_s = (uint32_t)argument_count(state, "report-cycle", arg, 2, 600);
-        return 0;
-    default:
-        break;
-    }
-    return parse_rocf(key, arg, state, o) == 0   ? 0
-           : parse_live(key, arg, state, o) == 0 ? 0
-                                                 : parse_cltus(key, arg, state, o);
 }
 
 void sle_check_more(struct argp_state *state, const struct user_options *o,

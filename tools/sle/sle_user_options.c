@@ -9,146 +9,87 @@
 
 /* ---- values ---- */
 
-int sle_word(struct argp_state *state, const char *option, const char *arg,
-             const char *const *words, const char *hint)
-{
-    for (int i = 0; words[i] != NULL; i++)
-        if (strcmp(arg, words[i]) == 0)
-            return i;
-    argument_want(state, option, arg, hint);
-    return 0;
-}
-
-enum say_level sle_log_level(struct argp_state *state, const char *arg)
-{
-    static const char *const words[] = {"error", "warning", "info", NULL};
-    return (enum say_level)sle_word(state, "log", arg, words, "error, warning or info");
-}
-
-const char *sle_name(struct argp_state *state, const char *option, const char *arg)
+void sle_set_name(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (!sle_authority_ok(arg))
-        argument_want(state, option, arg, "3 to 16 characters without blanks");
-    return arg;
+        argument_want(state, o->name, arg, "3 to 16 characters without blanks");
+    argument_set_value(state, o, arg, base);
 }
 
 #define PASSWORD_HINT "at most 64 octets, two hexadecimal digits each"
 
-const char *sle_password_file(struct argp_state *state, const char *option, const char *path,
-                              char room[SLE_PASSWORD_TEXT])
+static void set_password(struct argp_state *state, const struct argument *o, const char *path,
+                         void *base, char room[SLE_PASSWORD_TEXT])
 {
     struct sle_identity who;
     char why[512];
     if (secret_file_line(path, room, SLE_PASSWORD_TEXT, why, sizeof why) < 0)
-        argp_error(state, "--%s: %s", option, why);
+        argp_error(state, "--%s: %s", o->name, why);
     else if (!sle_password_read(room, &who))
-        argument_want(state, option, path, "a file with " PASSWORD_HINT);
-    return room;
+        argument_want(state, o->name, path, "a file with " PASSWORD_HINT);
+    argument_set_value(state, o, room, base);
 }
 
-const char *sle_password_variable(struct argp_state *state, const char *name,
-                                  char room[SLE_PASSWORD_TEXT])
+void sle_set_own_password(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    set_password(state, o, arg, base, ((struct options *)base)->own_password);
+}
+
+void sle_set_peer_password(struct argp_state *state, const struct argument *o, char *arg,
+                           void *base)
+{
+    set_password(state, o, arg, base, ((struct options *)base)->peer_password);
+}
+
+void sle_password_variable(struct argp_state *state, const char *name, const char **password,
+                           char room[SLE_PASSWORD_TEXT])
 {
     struct sle_identity who;
     const char *text = getenv(name);
-    if (text == NULL)
-        return "";
+    if (**password != '\0' || text == NULL)
+        return;
     if (strlen(text) >= SLE_PASSWORD_TEXT || !sle_password_read(text, &who))
         argp_error(state, "the variable %s: write " PASSWORD_HINT, name);
     else
-        strcpy(room, text);
-    return room;
+        *password = strcpy(room, text);
 }
 
-const char *sle_instance_name(struct argp_state *state, const char *arg)
+void sle_set_instance(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     struct sle_siid id;
     if (sle_siid_parse(arg, &id, NULL, NULL) < 0)
         argument_want(state, "instance", arg, "such as sagr=A.spack=B.rsl-fg=C.raf=onlc1");
-    return arg;
+    argument_set_value(state, o, arg, base);
 }
 
-static struct sle_when when_of(struct argp_state *state, const char *option, const char *arg)
+static void set_when(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     uint64_t ns = 0;
     if (!settings_time(arg, &ns))
-        argument_want(state, option, arg, "a time in UTC such as 2026-11-22T18:00:00Z");
-    return (struct sle_when){.known = true, .at = sle_time_of(ns)};
+        argument_want(state, o->name, arg, "a time in UTC such as 2026-11-22T18:00:00Z");
+    *(struct sle_when *)argument_field(o, base) =
+        (struct sle_when){.known = true, .at = sle_time_of(ns)};
 }
 
 /* ---- what both ends must agree on ---- */
 
-static error_t parse_terms(int key, char *arg, struct argp_state *state)
-{
-    static const char *const levels[] = {"none", "bind", "all", NULL};
-    static const char *const hashes[] = {"by-version", "sha1", "sha256", NULL};
-    struct sle_terms *t = state->input;
-    switch (key) {
-    case KEY_AUTH:
-        t->level = sle_word(state, "authentication", arg, levels, "none, bind or all");
-        return 0;
-    case KEY_HASH:
-        t->hash = sle_word(state, "hash", arg, hashes, "by-version, sha1 or sha256");
-        return 0;
-    case 'V':
-        t->version =
-            (uint8_t)argument_count(state, "version-number", arg, SLE_VERSION_MIN, SLE_VERSION_MAX);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+#define TERM(member) ARGUMENT_FIELD(struct sle_terms, member)
 
-static const struct argp_option terms_options[] = {
-    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 0},
-    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 0},
-    {"version-number", 'V', "N", 0, "SLE version, 2 to 5 (5; of bridge: any)", 0},
+const struct argument sle_terms_options[] = {
+    {"authentication", 0, "LEVEL", .help = "none (default), bind or all", .type = OPTION_CHOICE,
+     .choices = "none|bind|all", TERM(level)},
+    {"hash", 0, "HASH", .help = "by-version (default), sha1 or sha256", .type = OPTION_CHOICE,
+     .choices = "by-version|sha1|sha256", TERM(hash)},
+    {"version-number", 'V', "N", .help = "SLE version, 2 to 5 (5; of bridge: any)",
+     .type = OPTION_COUNT, .min = SLE_VERSION_MIN, .max = SLE_VERSION_MAX, TERM(version)},
     {0}};
-
-const struct argp sle_terms_argp = {.options = terms_options, .parser = parse_terms};
 
 /* ---- user ---- */
 
-static error_t parse_identity(int key, char *arg, struct argp_state *state, struct options *all)
-{
-    struct user_options *o = &all->user;
-    switch (key) {
-    case KEY_INSTANCE:
-        o->instance = sle_instance_name(state, arg);
-        return 0;
-    case KEY_ID:
-        o->id = sle_name(state, "id", arg);
-        return 0;
-    case KEY_PASSWORD:
-        o->password = sle_password_file(state, "password-file", arg, all->own_password);
-        return 0;
-    case KEY_RESPONDER:
-        o->responder = sle_name(state, "responder", arg);
-        return 0;
-    case KEY_RESPONDER_PASSWORD:
-        o->responder_password =
-            sle_password_file(state, "responder-password-file", arg, all->peer_password);
-        return 0;
-    case KEY_PORT_NAME:
-        o->port_name = arg;
-        return 0;
-    case KEY_HEARTBEAT:
-        o->heartbeat_s = (uint16_t)argument_count(state, "heartbeat", arg, 1, 3600);
-        return 0;
-    case KEY_DEAD:
-        o->dead_factor = (uint16_t)argument_count(state, "dead-factor", arg, 1, 1000);
-        return 0;
-    case KEY_REPEAT:
-        o->repeat = (unsigned)argument_count(state, "repeat", arg, 1, 1024);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* "ID" or "ID:QUALIFIER". */
-static void add_event(struct argp_state *state, char *arg, struct user_options *o)
+static void add_event(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct user_options *o = &((struct options *)base)->user;
     uint8_t octets[SLE_QUALIFIER_MAX];
     char *colon = strchr(arg, ':');
     if (o->events_len == USER_EVENTS_MAX)
@@ -156,97 +97,25 @@ static void add_event(struct argp_state *state, char *arg, struct user_options *
     struct user_event *e = &o->events[o->events_len < USER_EVENTS_MAX ? o->events_len++ : 0];
     e->qualifier = colon == NULL ? "0" : colon + 1;
     if (settings_qualifier(e->qualifier, octets, sizeof octets) == 0)
-        argument_want(state, "event", arg,
+        argument_want(state, row->name, arg,
                       "a qualifier of 1 to 1024 octets: a text, a number, 0x01ff");
     if (colon != NULL)
         *colon = '\0';
-    e->id = (uint16_t)argument_count(state, "event", arg, 1, UINT16_MAX);
+    e->id = (uint16_t)argument_number(state, row, arg);
 }
 
-static error_t parse_wish(int key, char *arg, struct argp_state *state, struct user_options *o)
+static void set_channel(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    static const char *const qualities[] = {"good", "erred", "all", NULL};
-    switch (key) {
-    case KEY_FROM:
-        o->start.start = when_of(state, "from", arg);
-        return 0;
-    case KEY_TO:
-        o->start.stop = when_of(state, "to", arg);
-        return 0;
-    case KEY_QUALITY:
-        o->start.quality =
-            (enum sle_wanted)sle_word(state, "quality", arg, qualities, "good, erred or all");
-        return 0;
-    case KEY_GVCID:
-        if (!settings_gvcid(arg, &o->start.gvcid))
-            argument_want(state, "gvcid", arg, "VERSION.SCID.VCID, such as 1.171.5 or 0.22.*");
-        o->gvcid = true;
-        return 0;
-    case 'n':
-        o->frames = argument_count(state, "frames", arg, 1, UINT64_MAX);
-        return 0;
-    case 't':
-        o->time = argument_time(state, "time", arg, TICK_MS);
-        return 0;
-    case KEY_END:
-        o->until_end = true;
-        return 0;
-    case KEY_WAIT:
-        o->wait = argument_time(state, "wait", arg, 0);
-        o->wait_given = true;
-        return 0;
-    case KEY_PARAMETERS:
-        o->parameters = true;
-        return 0;
-    case KEY_CLTUS:
-        o->cltus = arg;
-        return 0;
-    case KEY_EVENT:
-        add_event(state, arg, o);
-        return 0;
-    case KEY_WINDOW:
-        o->window = (unsigned)argument_count(state, "window", arg, 1, 65535);
-        return 0;
-    case KEY_CONGESTION:
-        o->congestion = arg;
-        return 0;
-    case KEY_WARMUP:
-        o->warmup = argument_time(state, "warmup", arg, 0);
-        return 0;
-    case KEY_TCP:
-        o->tcp_buffer = argument_size(state, "tcp-buffer", arg, 0, 1u << 30);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct user_options *o = &((struct options *)base)->user;
+    if (!settings_gvcid(arg, &o->start.gvcid))
+        argument_want(state, row->name, arg, "VERSION.SCID.VCID, such as 1.171.5 or 0.22.*");
+    o->gvcid = true;
 }
 
-static error_t parse_tls(int key, char *arg, struct argp_state *state, struct user_options *o)
+static void set_wait(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    static const char *const peers[] = {"ca", "host", "address", "none", NULL};
-    switch (key) {
-    case KEY_TLS:
-        o->tls = true;
-        return 0;
-    case KEY_TLS_CERTIFICATE:
-        o->tls_certificate = arg;
-        return 0;
-    case KEY_TLS_KEY:
-        o->tls_key = arg;
-        return 0;
-    case KEY_TLS_CA:
-        o->tls_ca = arg;
-        return 0;
-    case KEY_TLS_HOST:
-        o->tls_host = arg;
-        return 0;
-    case KEY_TLS_PEER:
-        o->tls_peer =
-            (enum sle_tls_peer)sle_word(state, "tls-peer", arg, peers, "ca, host, address or none");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    ((struct options *)base)->user.wait_given = true;
+    argument_set_value(state, o, arg, base);
 }
 
 static void check_tls(struct argp_state *state, const struct user_options *o)
@@ -261,41 +130,6 @@ static void check_tls(struct argp_state *state, const struct user_options *o)
         argp_error(state, "--tls-peer host needs --tls-host");
     if ((o->tls_certificate == NULL) != (o->tls_key == NULL))
         argp_error(state, "--tls-certificate and --tls-key are needed together");
-}
-
-static error_t parse_sink(int key, char *arg, struct argp_state *state, struct user_options *o)
-{
-    switch (key) {
-    case 'o':
-        o->output = arg;
-        return 0;
-    case KEY_LENGTHS:
-        o->lengths = true;
-        return 0;
-    case KEY_NUMBERED:
-        o->numbered = true;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case KEY_CSV:
-        o->csv = arg;
-        return 0;
-    case KEY_FRAMES_CSV:
-        o->frames_csv = arg;
-        return 0;
-    case KEY_DATAGRAMS:
-        o->udp = argument_address(state, "datagrams", arg);
-        return 0;
-    case KEY_DATAGRAM_RATE:
-        o->udp_rate = argument_rate(state, "datagram-rate", arg);
-        return 0;
-    case 'l':
-        o->log = sle_log_level(state, arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
 }
 
 static void check_user(struct argp_state *state, const struct user_options *o)
@@ -323,33 +157,16 @@ static void check_user(struct argp_state *state, const struct user_options *o)
         argp_error(state, "--event is for FCLTU");
 }
 
-error_t sle_parse_user(int key, char *arg, struct argp_state *state)
+void sle_check_user(struct argp_state *state, void *base)
 {
-    struct options *all = state->input;
+    struct options *all = base;
     struct user_options *o = &all->user;
-    if (key == ARGP_KEY_INIT) {
-        state->child_inputs[0] = &o->terms;
-        return 0;
-    }
-    if (key == ARGP_KEY_ARG) {
-        sle_add_place(state, arg, o);
-        return 0;
-    }
-    if (key == ARGP_KEY_END) {
-        if (*o->password == '\0')
-            o->password = sle_password_variable(state, "HELIO_SLE_PASSWORD", all->own_password);
-        if (*o->responder_password == '\0')
-            o->responder_password =
-                sle_password_variable(state, "HELIO_SLE_PEER_PASSWORD", all->peer_password);
-        if (address_given(&o->cltu_at) && !o->wait_given)
-            o->wait = 0; /* telecommands are rare */
-        check_user(state, o);
-        return 0;
-    }
-    if (parse_identity(key, arg, state, all) == 0 || parse_wish(key, arg, state, o) == 0 ||
-        parse_tls(key, arg, state, o) == 0 || sle_parse_more(key, arg, state, o) == 0)
-        return 0;
-    return parse_sink(key, arg, state, o);
+    sle_password_variable(state, "HELIO_SLE_PASSWORD", &o->password, all->own_password);
+    sle_password_variable(state, "HELIO_SLE_PEER_PASSWORD", &o->responder_password,
+                          all->peer_password);
+    if (address_given(&o->cltu_at) && !o->wait_given)
+        o->wait = 0; /* telecommands are rare */
+    check_user(state, o);
 }
 
 int sle_run_user(const struct options *o)
@@ -357,69 +174,79 @@ int sle_run_user(const struct options *o)
     return user_run(&o->user, NULL);
 }
 
-const struct argp_option sle_user_options[] = {
-    {"instance", KEY_INSTANCE, "ID", 0, "Service instance identifier", 1},
-    {"id", KEY_ID, "NAME", 0, "Our authority identifier", 1},
-    {"responder", KEY_RESPONDER, "NAME", 0, "The provider's authority identifier", 1},
-    {"port-name", KEY_PORT_NAME, "NAME", 0, "Responder port identifier (PORT1)", 1},
-    {"password-file", KEY_PASSWORD, "FILE", 0,
-     "Our password, in hexadecimal digits ($HELIO_SLE_PASSWORD)", 2},
-    {"responder-password-file", KEY_RESPONDER_PASSWORD, "FILE", 0,
-     "The provider's ($HELIO_SLE_PEER_PASSWORD)", 2},
-    {"heartbeat", KEY_HEARTBEAT, "SECONDS", 0, "Heartbeat interval (25)", 2},
-    {"dead-factor", KEY_DEAD, "N", 0, "Intervals without a sign of life (5)", 2},
-    {"repeat", KEY_REPEAT, "N", 0, "So many instances, the number at the id's end counts up", 2},
-    {"from", KEY_FROM, "TIME", 0, "Earth receive time of the first frame", 3},
-    {"to", KEY_TO, "TIME", 0, "Earth receive time behind the last frame", 3},
-    {"quality", KEY_QUALITY, "WORD", 0, "RAF: good, erred or all (default)", 3},
-    {"gvcid", KEY_GVCID, "CHANNEL", 0, "RCF, ROCF: VERSION.SCID.VCID, or * as VCID", 3},
-    {"control-words", KEY_WORDS, "WORD", 0, "ROCF: all (default), clcw or not-clcw", 3},
-    {"tc-vcid", KEY_TC_VCID, "N", 0, "ROCF: of CLCWs: of this TC virtual channel (any)", 3},
-    {"update-mode", KEY_UPDATE, "WORD", 0, "ROCF: continuous (default) or change", 3},
-    {"report-cycle", KEY_CYCLE, "SECONDS", 0, "Ask for a status report so often (none)", 3},
-    {"script", KEY_SCRIPT, "FILE", 0, "Do the steps of FILE", 4},
-    {"bind-only", KEY_BIND_ONLY, NULL, 0, "Bind, and start nothing until --time", 4},
-    {"unbind", KEY_UNBIND, "WORD", 0, "Reason: end (default), suspend, version or other", 4},
-    {"reconnect", KEY_RECONNECT, "TIME", 0, "So long after a failure connect again (never)", 2},
-    {"listen", KEY_LISTEN, NULL, 0, "Listen at ADDRESS: the provider binds", 2},
-    {"parameters", KEY_PARAMETERS, NULL, 0, "Ask for all parameters and a status report", 3},
-    {"frames", 'n', "N", 0, "Stop after N frames", 4},
-    {"time", 't', "TIME", 0, "Stop after that time", 4},
-    {"warmup", KEY_WARMUP, "TIME", 0, "What comes earlier is not measured", 4},
-    {"until-end", KEY_END, NULL, 0, "Stop at the end of the data", 4},
-    {"wait", KEY_WAIT, "TIME", 0, "Give up when nothing comes for so long (60s; 0: never)", 4},
-    {"output", 'o', "FILE", 0, "Write the frames to FILE", 5},
-    {"lengths", KEY_LENGTHS, NULL, 0, "Each behind its length in four octets", 5},
-    {"datagrams", KEY_DATAGRAMS, "ADDRESS", 0, "Send the frames there, each as a datagram", 5},
-    {"datagram-rate", KEY_DATAGRAM_RATE, "RATE", 0,
-     "At this rate at the most, such as 20Mbit/s; the provider waits", 5},
-    {"numbered", KEY_NUMBERED, NULL, 0, "Frames are a generator's: check them, measure delay", 6},
-    {"csv", KEY_CSV, "FILE", 0, "A line for each second", 6},
-    {"frames-csv", KEY_FRAMES_CSV, "FILE", 0, "A line for each frame", 6},
-    {"json", 'j', NULL, 0, "Print the result as JSON", 6},
-    {"cltus", KEY_CLTUS, "FILE", 0, "FCLTU: send these, each behind its length in four octets", 7},
-    {"cltu-datagrams", KEY_CLTU_DATAGRAMS, "ADDRESS", 0,
-     "FCLTU: receive CLTUs there, each as a datagram, and send them", 7},
-    {"cltu-source", KEY_CLTU_SOURCE, "HOST", 0, "Only datagrams of this host are taken", 7},
-    {"encode", KEY_ENCODE, "WORD", 0,
-     "Datagrams are telecommand frames, which become CLTUs: plain or randomised", 7},
-    {"window", KEY_WINDOW, "N", 0, "FCLTU: at most N without an answer; 1 waits for each", 7},
-    {"earliest", KEY_EARLIEST, "WHEN", 0,
-     "FCLTU: radiate each not before: a time, or +2s from its sending", 7},
-    {"latest", KEY_LATEST, "WHEN", 0, "FCLTU: radiate each then at the latest, or not at all", 7},
-    {"delay", KEY_DELAY, "TIME", 0, "FCLTU: behind each, before the next (0)", 7},
-    {"no-notification", KEY_QUIET, NULL, 0, "FCLTU: radiation is not notified", 7},
-    {"event", KEY_EVENT, "ID[:QUALIFIER]", 0,
-     "FCLTU: throw this event, before CLTUs; several times", 7},
-    {"tls", KEY_TLS, NULL, 0, "TLS below the transport mapping", 9},
-    {"tls-ca", KEY_TLS_CA, "FILE", 0, "CAs that are trusted, or the provider's own certificate", 9},
-    {"tls-certificate", KEY_TLS_CERTIFICATE, "FILE", 0, "Our certificate", 9},
-    {"tls-key", KEY_TLS_KEY, "FILE", 0, "Its private key", 9},
-    {"tls-host", KEY_TLS_HOST, "NAME", 0, "DNS name of the provider", 9},
-    {"tls-peer", KEY_TLS_PEER, "WORD", 0,
-     "What the provider's certificate must be: of the ca (default), with host, with address; none",
-     9},
-    {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the socket (the system finds them)", 8},
-    {"congestion", KEY_CONGESTION, "NAME", 0, "TCP's congestion control, such as cubic", 8},
-    {"log", 'l', "LEVEL", 0, "error, warning (default) or info", 8},
+const struct argument sle_user_options[] = {
+    {"instance", 0, "ID", .help = "Service instance identifier", .group = 1,
+     .own = sle_set_instance, SLE_FIELD(user.instance)},
+    {"id", 0, "NAME", .help = "Our authority identifier", .group = 1, .own = sle_set_name,
+     SLE_FIELD(user.id)},
+    {"responder", 0, "NAME", .help = "The provider's authority identifier", .group = 1,
+     .own = sle_set_name, SLE_FIELD(user.responder)},
+    {"port-name", 0, "NAME", .help = "Responder port identifier (PORT1)", .group = 1,
+     SLE_FIELD(user.port_name)},
+    {"password-file", 0, "FILE",
+     .help = "Our password, in hexadecimal digits ($HELIO_SLE_PASSWORD)", .group = 2,
+     .own = sle_set_own_password, SLE_FIELD(user.password)},
+    {"responder-password-file", 0, "FILE", .help = "The provider's ($HELIO_SLE_PEER_PASSWORD)",
+     .group = 2, .own = sle_set_peer_password, SLE_FIELD(user.responder_password)},
+    {"heartbeat", 0, "SECONDS", .help = "Heartbeat interval (25)", .group = 2,
+     SLE_COUNT(user.heartbeat_s, 1, 3600)},
+    {"dead-factor", 0, "N", .help = "Intervals without a sign of life (5)", .group = 2,
+     SLE_COUNT(user.dead_factor, 1, 1000)},
+    {"repeat", 0, "N", .help = "So many instances, the number at the id's end counts up",
+     .group = 2, SLE_COUNT(user.repeat, 1, 1024)},
+    {"from", 0, "TIME", .help = "Earth receive time of the first frame", .group = 3,
+     .own = set_when, SLE_FIELD(user.start.start)},
+    {"to", 0, "TIME", .help = "Earth receive time behind the last frame", .group = 3,
+     .own = set_when, SLE_FIELD(user.start.stop)},
+    {"quality", 0, "WORD", .help = "RAF: good, erred or all (default)", .group = 3,
+     SLE_WORD(user.start.quality, "good|erred|all")},
+    {"gvcid", 0, "CHANNEL", .help = "RCF, ROCF: VERSION.SCID.VCID, or * as VCID", .group = 3,
+     .own = set_channel},
+    {"parameters", 0, .help = "Ask for all parameters and a status report", .group = 3,
+     SLE_FLAG(user.parameters)},
+    {"frames", 'n', "N", .help = "Stop after N frames", .group = 4, SLE_COUNT(user.frames, 1, 0)},
+    {"time", 't', "TIME", .help = "Stop after that time", .group = 4, SLE_TIME(user.time, TICK_MS)},
+    {"warmup", 0, "TIME", .help = "What comes earlier is not measured", .group = 4,
+     SLE_TIME(user.warmup, 0)},
+    {"until-end", 0, .help = "Stop at the end of the data", .group = 4, SLE_FLAG(user.until_end)},
+    {"wait", 0, "TIME", .help = "Give up when nothing comes for so long (60s; 0: never)",
+     .group = 4, .own = set_wait, SLE_TIME(user.wait, 0)},
+    {"output", 'o', "FILE", .help = "Write the frames to FILE", .group = 5, SLE_FIELD(user.output)},
+    {"lengths", 0, .help = "Each behind its length in four octets", .group = 5,
+     SLE_FLAG(user.lengths)},
+    {"datagrams", 0, "ADDRESS", .help = "Send the frames there, each as a datagram", .group = 5,
+     SLE_ADDRESS(user.udp)},
+    {"datagram-rate", 0, "RATE",
+     .help = "At this rate at the most, such as 20Mbit/s; the provider waits", .group = 5,
+     SLE_RATE(user.udp_rate)},
+    {"numbered", 0, .help = "Frames are a generator's: check them, measure delay", .group = 6,
+     SLE_FLAG(user.numbered)},
+    {"csv", 0, "FILE", .help = "A line for each second", .group = 6, SLE_FIELD(user.csv)},
+    {"frames-csv", 0, "FILE", .help = "A line for each frame", .group = 6,
+     SLE_FIELD(user.frames_csv)},
+    {"json", 'j', .help = "Print the result as JSON", .group = 6, SLE_FLAG(user.json)},
+    {"cltus", 0, "FILE", .help = "FCLTU: send these, each behind its length in four octets",
+     .group = 7, SLE_FIELD(user.cltus)},
+    {"window", 0, "N", .help = "FCLTU: at most N without an answer; 1 waits for each", .group = 7,
+     SLE_COUNT(user.window, 1, 65535)},
+    {"event", 0, "ID[:QUALIFIER]", .help = "FCLTU: throw this event, before CLTUs; several times",
+     .group = 7, .type = OPTION_COUNT, .min = 1, .max = UINT16_MAX, .own = add_event},
+    {"tls", 0, .help = "TLS below the transport mapping", .group = 9, SLE_FLAG(user.tls)},
+    {"tls-ca", 0, "FILE", .help = "CAs that are trusted, or the provider's own certificate",
+     .group = 9, SLE_FIELD(user.tls_ca)},
+    {"tls-certificate", 0, "FILE", .help = "Our certificate", .group = 9,
+     SLE_FIELD(user.tls_certificate)},
+    {"tls-key", 0, "FILE", .help = "Its private key", .group = 9, SLE_FIELD(user.tls_key)},
+    {"tls-host", 0, "NAME", .help = "DNS name of the provider", .group = 9,
+     SLE_FIELD(user.tls_host)},
+    {"tls-peer", 0, "WORD",
+     .help = "What the provider's certificate must be: of the ca (default), with host, with "
+             "address; none",
+     .group = 9, SLE_WORD(user.tls_peer, "ca|host|address|none")},
+    {"tcp-buffer", 0, "SIZE", .help = "Of the socket (the system finds them)", .group = 8,
+     SLE_BUFFER(user.tcp_buffer)},
+    {"congestion", 0, "NAME", .help = "TCP's congestion control, such as cubic", .group = 8,
+     SLE_FIELD(user.congestion)},
+    {"log", 'l', "LEVEL", .help = "error, warning (default) or info", .group = 8,
+     SLE_LOG(user.log)},
     {0}};
