@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/units.h"
 #include "channel-emu/chan/chan_acm.h"
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_powers.h"
@@ -28,29 +27,40 @@ struct options {
     uint64_t symbols; /* a second */
 };
 
-enum { ESN0 = 256, SYMBOLS, SLOPE, MARGIN, HYSTERESIS, DELAY, EVERY, UNIT, COLUMN };
-
-static double read_decibels(struct argp_state *state, const char *name, const char *arg, double min)
+/* As in 3dB or -3dB, from -`max` of the row to 100 dB. */
+static void set_decibels(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
 {
-    double v = 0;
+    double v = 0, min = -(double)row->max;
     size_t len = strlen(arg), sign = arg[0] == '-';
     if (len < 3 + sign || strcmp(arg + len - 2, "dB") != 0 ||
         law_number(arg + sign, len - 2 - sign, &v) < 0 || v > 100 || (sign ? -v : v) < min)
-        argp_error(state, "%s '%s' is wrong; right is %gdB to 100dB", name, arg, min);
-    return sign ? -v : v;
+        argp_error(state, "--%s '%s' is wrong; right is %gdB to 100dB", row->name, arg, min + 0.0);
+    *(double *)argument_field(row, base) = sign ? -v : v;
 }
 
-static tick read_time(struct argp_state *state, const char *name, const char *arg)
+static void set_esn0(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    tick out = 0;
-    if (units_duration(arg, &out) < 0 || out > 86400 * TICK_S)
-        argp_error(state, "%s '%s' is wrong; right is %s, up to a day", name, arg,
-                   units_duration_hint);
-    return out;
+    ((struct options *)base)->has_esn0 = true;
+    set_decibels(state, row, arg, base);
 }
 
-static void finish_options(struct argp_state *state, struct options *o)
+static void set_slope(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    *(double *)argument_field(row, base) = (double)argument_number(state, row, arg);
+}
+
+static void set_unit(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    bool *decibels = argument_field(row, base);
+    *decibels = strcmp(arg, "dB") == 0 || strcmp(arg, "dBm") == 0;
+    if (!*decibels && strcmp(arg, "linear") != 0)
+        argp_error(state, "--unit '%s' is unknown; right is linear, dB or dBm", arg);
+}
+
+static void finish_options(struct argp_state *state, void *base)
+{
+    struct options *o = base;
     if (o->input == NULL)
         argp_error(state, "the file is missing; right is 'helio-trace acm FILE --esn0 DB --symbols "
                           "N -o PREFIX'");
@@ -72,80 +82,49 @@ static void set_file(struct argp_state *state, const char **file, const char *ar
     *file = arg;
 }
 
-static error_t acm_option(int key, char *arg, struct argp_state *state)
+static void set_output(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case ESN0:
-        o->acm.esn0_db = read_decibels(state, "--esn0", arg, -100);
-        o->has_esn0 = true;
-        return 0;
-    case SYMBOLS:
-        o->symbols = trace_option_count(state, "--symbols", arg, 1);
-        if (o->symbols > UINT64_C(1000000000000))
-            argp_error(state, "--symbols '%s' is more than 10^12 a second", arg);
-        return 0;
-    case SLOPE:
-        if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0)
-            argp_error(state, "--slope '%s' is wrong; right is 1 or 2", arg);
-        o->acm.slope = arg[0] == '2' ? 2 : 1;
-        return 0;
-    case MARGIN:
-        o->acm.margin_db = read_decibels(state, "--margin", arg, 0);
-        return 0;
-    case HYSTERESIS:
-        o->acm.hysteresis_db = read_decibels(state, "--hysteresis", arg, 0);
-        return 0;
-    case DELAY:
-        o->delay = read_time(state, "--delay", arg);
-        return 0;
-    case EVERY:
-        o->every = read_time(state, "--every", arg);
-        return 0;
-    case UNIT:
-        o->decibels = strcmp(arg, "dB") == 0 || strcmp(arg, "dBm") == 0;
-        if (!o->decibels && strcmp(arg, "linear") != 0)
-            argp_error(state, "--unit '%s' is unknown; right is linear, dB or dBm", arg);
-        return 0;
-    case COLUMN:
-        o->column = arg;
-        return 0;
-    case 't':
-        o->step = trace_option_step(state, arg);
-        return 0;
-    case 'o':
-        set_file(state, &o->output, arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        set_file(state, &o->input, arg);
-        return 0;
-    case ARGP_KEY_END:
-        finish_options(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    set_file(state, argument_field(row, base), arg);
 }
 
-static const struct argp_option acm_options[] = {
-    {"esn0", ESN0, "DB", 0, "Es/N0 at the mean power of the file", 0},
-    {"symbols", SYMBOLS, "N", 0, "Symbols a second", 0},
-    {"slope", SLOPE, "1|2", 0,
-     "dB of Es/N0 a dB of power: 1 (default), or 2 of a detector limited by its own noise", 0},
-    {"margin", MARGIN, "DB", 0, "Kept over a ModCod's threshold (default 1dB)", 0},
-    {"hysteresis", HYSTERESIS, "DB", 0, "On top before a faster one is taken (default 0.5dB)", 0},
-    {"delay", DELAY, "DURATION", 0,
-     "From a measurement to the ModCod that it makes (default 0): half a round trip at least", 0},
-    {"every", EVERY, "DURATION", 0, "Between two choices (default: each step)", 0},
-    {"unit", UNIT, "linear|dB|dBm", 0, "Of the powers in the file (default linear)", 0},
-    {"column", COLUMN, "NUMBER|TITLE", 0, "Which column (default: the only one)", 0},
-    {"step", 't', "DURATION", 0, "Time between two powers (default 0.1ms)", 0},
-    {"output", 'o', "PREFIX", 0, "Of PREFIX.htr and PREFIX.yaml", 0},
+static void take_file(struct argp_state *state, char *arg, void *base)
+{
+    set_file(state, &((struct options *)base)->input, arg);
+}
+
+#define FIELD(member) ARGUMENT_FIELD(struct options, member)
+#define UP_TO_A_DAY .type = OPTION_DURATION, .max = 86400 * TICK_S
+
+static const struct argument acm_options[] = {
+    {"esn0", 0, "DB", .help = "Es/N0 at the mean power of the file", .own = set_esn0, .max = 100,
+     FIELD(acm.esn0_db)},
+    {"symbols", 0, "N", .help = "Symbols a second", .type = OPTION_COUNT, .min = 1,
+     .max = UINT64_C(1000000000000), FIELD(symbols)},
+    {"slope", 0, "1|2",
+     .help = "dB of Es/N0 a dB of power: 1 (default), or 2 of a detector limited by its own noise",
+     .type = OPTION_COUNT, .min = 1, .max = 2, .own = set_slope, FIELD(acm.slope)},
+    {"margin", 0, "DB", .help = "Kept over a ModCod's threshold (default 1dB)", .own = set_decibels,
+     FIELD(acm.margin_db)},
+    {"hysteresis", 0, "DB", .help = "On top before a faster one is taken (default 0.5dB)",
+     .own = set_decibels, FIELD(acm.hysteresis_db)},
+    {"delay", 0, "DURATION",
+     .help = "From a measurement to the ModCod that it makes (default 0): half a round trip at "
+             "least",
+     UP_TO_A_DAY, FIELD(delay)},
+    {"every", 0, "DURATION", .help = "Between two choices (default: each step)", UP_TO_A_DAY,
+     FIELD(every)},
+    {"unit", 0, "linear|dB|dBm", .help = "Of the powers in the file (default linear)",
+     .own = set_unit, FIELD(decibels)},
+    {"column", 0, "NUMBER|TITLE", .help = "Which column (default: the only one)", FIELD(column)},
+    {"step", 't', "DURATION", .help = "Time between two powers (default 0.1ms)", TRACE_STEP(step)},
+    {"output", 'o', "PREFIX", .help = "Of PREFIX.htr and PREFIX.yaml", .own = set_output,
+     FIELD(output)},
     {0}};
 
-static const struct argp acm_argp = {
+static const struct argument_table acm_table = {
     .options = acm_options,
-    .parser = acm_option,
+    .word = take_file,
+    .end = finish_options,
     .args_doc = "FILE",
     .doc = "Follows received powers with the ModCods of DVB-S2 (ETSI EN 302 307-1, table 13): a "
            "trace of what is lost, and a scenario with the rates.\vExample:\n"
@@ -262,7 +241,7 @@ int trace_command_acm(int argc, char **argv)
     struct powers p = {0};
     struct trace t;
     char error[TRACE_FILE_ERROR_MAX];
-    argument_parse(&acm_argp, argc, argv, 0, &o);
+    argument_table_parse(&acm_table, argc, argv, &o);
     trace_init(&t, o.step);
     int rc = follow_file(&o, &p, &t, error);
     powers_fini(&p);

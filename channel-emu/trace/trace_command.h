@@ -4,10 +4,9 @@
 #ifndef CHANNEL_EMU_TRACE_COMMAND_H
 #define CHANNEL_EMU_TRACE_COMMAND_H
 
-#include <argp.h>
-
 #include "channel-emu/chan/chan_stats.h"
 #include "channel-emu/trace/trace_file.h"
+#include "conf/conf_arguments.h"
 
 int trace_command_gen(int argc, char **argv);
 int trace_command_convert(int argc, char **argv);
@@ -16,10 +15,9 @@ int trace_command_info(int argc, char **argv);
 int trace_command_sites(int argc, char **argv);
 int trace_command_acm(int argc, char **argv);
 
-/* A duration from 1 ns to 1 h; wrong ones end the program. */
-tick trace_option_step(struct argp_state *state, const char *arg);
-uint64_t trace_option_count(struct argp_state *state, const char *name, const char *arg,
-                            uint64_t min);
+/* --step: from 1 ns to 1 h. */
+#define TRACE_STEP(member)                                                                         \
+    .type = OPTION_DURATION, .min = 1, .max = TRACE_STEP_MAX, ARGUMENT_FIELD(struct options, member)
 
 /* Prints the message; the exit code for an error of trace_file.h. */
 int trace_command_fail(int rc, const char *error);

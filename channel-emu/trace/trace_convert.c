@@ -16,26 +16,10 @@ struct options {
     tick step;
 };
 
-enum { KEY_NODES = 256, KEY_RATE, KEY_EVERY };
-
-static enum trace_form read_form(struct argp_state *state, const char *arg)
+static void set_nodes(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    static const char *const names[] = {
-        [TRACE_COMPACT] = "compact", [TRACE_RUNS] = "runs", [TRACE_STEPS] = "steps",
-        [TRACE_CSV] = "csv",         [TRACE_ONE] = "one",   [TRACE_DTNSIM] = "dtnsim",
-        [TRACE_FRAMES] = "frames"};
-    for (unsigned f = TRACE_COMPACT; f <= TRACE_FRAMES; f++) {
-        if (strcmp(arg, names[f]) == 0)
-            return (enum trace_form)f;
-    }
-    argp_error(
-        state,
-        "--format '%s' is unknown; right is compact, runs, steps, csv, one, dtnsim or frames", arg);
-    return TRACE_UNKNOWN;
-}
-
-static void read_nodes(struct argp_state *state, struct options *o, const char *arg)
-{
+    struct options *o = base;
+    (void)row;
     char from[24];
     const char *comma = strchr(arg, ',');
     size_t n = comma == NULL ? sizeof from : (size_t)(comma - arg);
@@ -48,8 +32,11 @@ static void read_nodes(struct argp_state *state, struct options *o, const char *
     o->nodes = true;
 }
 
-static void check_form(struct argp_state *state, struct options *o)
+static void check_form(struct argp_state *state, void *base)
 {
+    struct options *o = base;
+    if (o->output == NULL)
+        argp_error(state, "a file is missing; right is IN OUT");
     if (o->form == TRACE_UNKNOWN)
         o->form = trace_file_form(o->output);
     if (o->nodes && o->form != TRACE_ONE && o->form != TRACE_DTNSIM)
@@ -62,57 +49,35 @@ static void check_form(struct argp_state *state, struct options *o)
         argp_error(state, "--every is for --format frames");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_file(struct argp_state *state, char *arg, void *base)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case 'f':
-        o->form = read_form(state, arg);
-        return 0;
-    case 't':
-        o->step = trace_option_step(state, arg);
-        return 0;
-    case KEY_NODES:
-        read_nodes(state, o, arg);
-        return 0;
-    case KEY_RATE:
-        if (units_rate(arg, &o->other.rate_bps) < 0 || o->other.rate_bps == 0)
-            argp_error(state, "--rate '%s' is wrong; right is a rate such as 500Mbit/s", arg);
-        return 0;
-    case KEY_EVERY:
-        if (units_duration(arg, &o->other.every) < 0 || o->other.every == 0)
-            argp_error(state, "--every '%s' is wrong; right is %s", arg, units_duration_hint);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->output != NULL)
-            argp_error(state, "'%s' is one file too many; right is IN OUT", arg);
-        *(o->input == NULL ? &o->input : &o->output) = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->output == NULL)
-            argp_error(state, "a file is missing; right is IN OUT");
-        else
-            check_form(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct options *o = base;
+    if (o->output != NULL)
+        argp_error(state, "'%s' is one file too many; right is IN OUT", arg);
+    *(o->input == NULL ? &o->input : &o->output) = arg;
 }
 
-static const struct argp convert_argp = {
-    .options =
-        (const struct argp_option[]){
-            {"format", 'f', "FORM", 0,
-             "compact, runs, steps or csv (default: by the name: "
-             ".htr compact, .csv csv, else runs); one, dtnsim, "
-             "frames: of other programs",
-             0},
-            {"nodes", KEY_NODES, "FROM,TO", 0, "one, dtnsim: numbers of the nodes (1,2)", 0},
-            {"rate", KEY_RATE, "RATE", 0, "dtnsim: rate of the contacts", 0},
-            {"every", KEY_EVERY, "DURATION", 0, "frames: between two frames (one in each step)", 0},
-            {"step", 't', "DURATION", 0, "Duration of a step, whatever the file says", 0},
-            {0}},
-    .parser = parse_option,
+#define FIELD(member) ARGUMENT_FIELD(struct options, member)
+
+static const struct argument convert_options[] = {
+    {"format", 'f', "FORM",
+     .help = "compact, runs, steps or csv (default: by the name: .htr compact, .csv csv, else "
+             "runs); one, dtnsim, frames: of other programs",
+     .type = OPTION_CHOICE, .choices = "compact|runs|steps|csv|one|dtnsim|frames",
+     .min = TRACE_COMPACT, FIELD(form)},
+    {"nodes", 0, "FROM,TO", .help = "one, dtnsim: numbers of the nodes (1,2)", .own = set_nodes},
+    {"rate", 0, "RATE", .help = "dtnsim: rate of the contacts", .type = OPTION_RATE, .min = 1,
+     FIELD(other.rate_bps)},
+    {"every", 0, "DURATION", .help = "frames: between two frames (one in each step)",
+     .type = OPTION_DURATION, .min = 1, FIELD(other.every)},
+    {"step", 't', "DURATION", .help = "Duration of a step, whatever the file says",
+     TRACE_STEP(step)},
+    {0}};
+
+static const struct argument_table convert_table = {
+    .options = convert_options,
+    .word = take_file,
+    .end = check_form,
     .args_doc = "IN OUT",
     .doc =
         "Writes a trace in another form. IN may have any form, plain or compressed with gzip; it "
@@ -128,7 +93,7 @@ int trace_command_convert(int argc, char **argv)
     struct trace t;
     struct trace_about about;
     char error[TRACE_FILE_ERROR_MAX];
-    argument_parse(&convert_argp, argc, argv, 0, &o);
+    argument_table_parse(&convert_table, argc, argv, &o);
     int rc = trace_name_read(&t, &about, o.input, o.step, error);
     if (rc < 0)
         return trace_command_fail(rc, error);

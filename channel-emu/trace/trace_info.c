@@ -18,8 +18,6 @@ struct options {
     bool json;
 };
 
-enum { CSV = 1000, PLOT };
-
 static bool can_plot(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -27,56 +25,47 @@ static bool can_plot(const char *path)
            (strcmp(dot, ".png") == 0 || strcmp(dot, ".svg") == 0 || strcmp(dot, ".pdf") == 0);
 }
 
-static error_t info_option(int key, char *arg, struct argp_state *state)
+static void set_plot(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case 'j':
-        o->json = true;
-        return 0;
-    case 't':
-        o->step = trace_option_step(state, arg);
-        return 0;
-    case 'c':
-        o->input[1] = arg;
-        return 0;
-    case CSV:
-        o->csv = arg;
-        return 0;
-    case PLOT:
-        o->plot = arg;
-        if (!can_plot(arg))
-            argp_error(state,
-                       "--plot '%s' is wrong; right is a name that ends in .png, .svg or .pdf",
-                       arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->input[0] != NULL)
-            argp_error(state, "'%s' is one file too many; compare two by --compare", arg);
-        o->input[0] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->input[0] == NULL)
-            argp_error(state, "the trace is missing; right is 'helio-trace info FILE', or a name "
-                              "such as A");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (!can_plot(arg))
+        argp_error(state, "--plot '%s' is wrong; right is a name that ends in .png, .svg or .pdf",
+                   arg);
+    argument_set_value(state, row, arg, base);
 }
 
-static const struct argp info_argp = {
-    .options =
-        (const struct argp_option[]){
-            {"compare", 'c', "FILE|NAME", 0, "A second trace beside the first", 0},
-            {"json", 'j', NULL, 0, "Print JSON", 0},
-            {"csv", CSV, "FOLDER", 0,
-             "Write statistics, distributions of the lengths, autocorrelation, bad share over time",
-             0},
-            {"plot", PLOT, "FILE", 0, "Draw them into a .png, .svg or .pdf", 0},
-            {"step", 't', "DURATION", 0, "Duration of a step, whatever the files say", 0},
-            {0}},
-    .parser = info_option,
+static void take_trace(struct argp_state *state, char *arg, void *base)
+{
+    struct options *o = base;
+    if (o->input[0] != NULL)
+        argp_error(state, "'%s' is one file too many; compare two by --compare", arg);
+    o->input[0] = arg;
+}
+
+static void check_options(struct argp_state *state, void *base)
+{
+    if (((const struct options *)base)->input[0] == NULL)
+        argp_error(state, "the trace is missing; right is 'helio-trace info FILE', or a name such "
+                          "as A");
+}
+
+#define FIELD(member) ARGUMENT_FIELD(struct options, member)
+
+static const struct argument info_options[] = {
+    {"compare", 'c', "FILE|NAME", .help = "A second trace beside the first", FIELD(input[1])},
+    {"json", 'j', .help = "Print JSON", .type = OPTION_BOOL, FIELD(json)},
+    {"csv", 0, "FOLDER",
+     .help = "Write statistics, distributions of the lengths, autocorrelation, bad share over time",
+     FIELD(csv)},
+    {"plot", 0, "FILE", .help = "Draw them into a .png, .svg or .pdf", .own = set_plot,
+     FIELD(plot)},
+    {"step", 't', "DURATION", .help = "Duration of a step, whatever the files say",
+     TRACE_STEP(step)},
+    {0}};
+
+static const struct argument_table info_table = {
+    .options = info_options,
+    .word = take_trace,
+    .end = check_options,
     .args_doc = "FILE|NAME",
     .doc =
         "Prints the statistics of a trace: a file of any form, plain or compressed with gzip, or "
@@ -203,7 +192,7 @@ int trace_command_info(int argc, char **argv)
     struct trace_about about = {.seeded = false};
     char error[TRACE_FILE_ERROR_MAX] = "out of memory", second[TRACE_FILE_ERROR_MAX];
     int rc = 0;
-    argument_parse(&info_argp, argc, argv, 0, &o);
+    argument_table_parse(&info_table, argc, argv, &o);
     size_t n = o.input[1] == NULL ? 1 : 2;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         rc = trace_name_read(&t, &about, o.input[i], o.step, error);

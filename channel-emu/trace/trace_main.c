@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-trace: makes, converts and describes erasure traces. The sub-command is the first argument
  * and has its own options. Exit codes: 0 done, 1 failed, 2 usage or malformed input. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/units.h"
 #include "channel-emu/trace/trace_command.h"
 #include "os/arguments.h"
 #include "os/process.h"
@@ -20,24 +18,6 @@ static const struct command {
     {"helio-trace convert", trace_command_convert}, {"helio-trace info", trace_command_info},
     {"helio-trace sites", trace_command_sites},     {"helio-trace acm", trace_command_acm},
 };
-
-tick trace_option_step(struct argp_state *state, const char *arg)
-{
-    tick step = 0;
-    if (units_duration(arg, &step) < 0 || step == 0 || step > TRACE_STEP_MAX)
-        argp_error(state, "--step '%s' is wrong; right is %s", arg, units_duration_hint);
-    return step;
-}
-
-uint64_t trace_option_count(struct argp_state *state, const char *name, const char *arg,
-                            uint64_t min)
-{
-    uint64_t n = 0;
-    if (units_count(arg, UINT64_MAX, &n) < 0 || n < min)
-        argp_error(state, "%s '%s' is wrong; right is a whole number from %" PRIu64, name, arg,
-                   min);
-    return n;
-}
 
 int trace_command_fail(int rc, const char *error)
 {

@@ -36,37 +36,33 @@ struct options {
     struct gen_spec spec;         /* its receiver and their texts are used */
 };
 
-enum {
-    MARGIN = 1000,
-    OTHER_MARGIN,
-    FEC,
-    INTERLEAVER,
-    BLOCK,
-    REACQUIRE,
-    SENSITIVITY,
-    UNIT,
-    COLUMN,
-    VARIABLE,
-    RESAMPLE
-};
-
-static void set_receiver(struct argp_state *state, struct options *o, const char *name,
-                         const char *arg)
+/* An option of gen's receiver, which has the row's name there. */
+static void set_receiver(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
 {
+    struct options *o = base;
     char error[GEN_ERROR_MAX];
-    if (gen_spec_set(&o->spec, name, arg, error) < 0)
+    if (gen_spec_set(&o->spec, row->name, arg, error) < 0)
         argp_error(state, "%s", error);
 }
 
-static void set_unit(struct argp_state *state, struct options *o, const char *arg)
+static void set_margin(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(arg, units[i].name) == 0) {
-            o->unit = (enum unit)i;
-            return;
-        }
-    }
-    argp_error(state, "--unit '%s' is unknown; right is linear, dB, dBm, mW or W", arg);
+    const struct argument margin = {.name = "margin"};
+    struct options *o = base;
+    (void)row;
+    o->has_margin = true;
+    set_receiver(state, &margin, arg, base);
+}
+
+static void refuse_margin(struct argp_state *state, const struct argument *row, char *arg,
+                          void *base)
+{
+    (void)row;
+    (void)arg;
+    (void)base;
+    argp_error(state, "--margin is that of 'helio-trace gen', before pointing loss; the mean of a "
+                      "file has that loss in it: write --mean-margin");
 }
 
 /* Which unit a number is in by what stands behind it. False: none that is known. */
@@ -107,8 +103,9 @@ static void finish_sensitivity(struct argp_state *state, struct options *o)
                    o->sensitivity_text, units[o->unit].example, units[o->unit].name);
 }
 
-static void finish_options(struct argp_state *state, struct options *o)
+static void finish_options(struct argp_state *state, void *base)
 {
+    struct options *o = base;
     if (o->wanted == 0)
         o->wanted = o->step;
     if (o->input == NULL)
@@ -121,106 +118,59 @@ static void finish_options(struct argp_state *state, struct options *o)
         finish_sensitivity(state, o);
 }
 
-static error_t power_option(int key, char *arg, struct argp_state *state)
+static void take_file(struct argp_state *state, char *arg, void *base)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case MARGIN:
-        o->has_margin = true;
-        set_receiver(state, o, "margin", arg);
-        return 0;
-    case OTHER_MARGIN:
-        argp_error(state, "--margin is that of 'helio-trace gen', before pointing loss; the mean "
-                          "of a file has that loss in it: write --mean-margin");
-        return 0;
-    case FEC:
-        set_receiver(state, o, "fec", arg);
-        return 0;
-    case INTERLEAVER:
-        set_receiver(state, o, "interleaver", arg);
-        return 0;
-    case BLOCK:
-        set_receiver(state, o, "block", arg);
-        return 0;
-    case REACQUIRE:
-        set_receiver(state, o, "reacquire", arg);
-        return 0;
-    case SENSITIVITY:
-        o->sensitivity_text = arg;
-        return 0;
-    case UNIT:
-        set_unit(state, o, arg);
-        return 0;
-    case COLUMN:
-        o->column = arg;
-        return 0;
-    case VARIABLE:
-        o->variable = arg;
-        return 0;
-    case RESAMPLE:
-        if (units_duration(arg, &o->wanted) < 0 || o->wanted == 0 || o->wanted > TRACE_STEP_MAX)
-            argp_error(state, "--resample '%s' is wrong; right is %s", arg, units_duration_hint);
-        return 0;
-    case 't':
-        o->step = trace_option_step(state, arg);
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "'%s' is one file too many; one at a time", arg);
-        o->input = arg;
-        return 0;
-    case ARGP_KEY_END:
-        finish_options(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct options *o = base;
+    if (o->input != NULL)
+        argp_error(state, "'%s' is one file too many; one at a time", arg);
+    o->input = arg;
 }
 
-static const struct argp power_argp =
-    {.options =
-         (const struct argp_option[]){
-             {"mean-margin", MARGIN, "DB", 0,
-              "Mean power of the file, losses included, over the receiver's sensitivity", 0},
-             {"margin", OTHER_MARGIN, "DB", OPTION_HIDDEN, NULL, 0},
-             {"sensitivity", SENSITIVITY, "POWER", 0,
-              "Instead: the sensitivity itself, with its unit where the file has one (-33dBm)", 0},
-             {"fec", FEC, "DB", 0, "Gain of the code (default 0dB)", 0},
-             {"interleaver", INTERLEAVER, "DURATION", 0, "Its depth (default 0)", 0},
-             {"block", BLOCK, "DURATION,SHARE", 0,
-              "Instead: blocks over which codewords are spread, and the share of its symbols that "
-              "a "
-              "code corrects",
-              0},
-             {"reacquire", REACQUIRE, "DURATION", 0, "Time to find the signal again (default 0)",
-              0},
-             {"unit", UNIT, "linear|dB|dBm|mW|W", 0, "Of the powers in the file (default linear)",
-              0},
-             {"column", COLUMN, "NUMBER|TITLE", 0,
-              "Which column of a CSV, or of a matrix (default: the only one)", 0},
-             {"variable", VARIABLE, "NAME", 0,
-              "Which variable of a .mat, or field of a struct: run.power (default: the only "
-              "vector)",
-              0},
-             {"step", 't', "DURATION", 0, "Time between two samples (default 0.1ms)", 0},
-             {"resample", RESAMPLE, "DURATION", 0,
-              "Step of the trace, where the samples have another: linear between them, and the "
-              "mean over each step",
-              0},
-             {"output", 'o', "FILE", 0, "Where to; compact for .htr (default -: text)", 0},
-             {0}},
-     .parser = power_option,
-     .args_doc = "FILE",
-     .doc =
-         "Makes an erasure trace of received powers in a CSV or a Matlab file (found out from the "
-         "content) and a receiver.\vExamples:\n"
-         "  helio-trace from-power leo.mat --mean-margin 4dB --fec 2dB \\\n"
-         "      --interleaver 5ms -o leo.htr\n"
-         "  helio-trace from-power power.csv --column rx --unit dBm \\\n"
-         "      --sensitivity -33dBm -o x.htr"};
+#define FIELD(member) ARGUMENT_FIELD(struct options, member)
+
+static const struct argument power_options[] = {
+    {"mean-margin", 0, "DB",
+     .help = "Mean power of the file, losses included, over the receiver's sensitivity",
+     .own = set_margin},
+    {"margin", 0, "DB", OPTION_HIDDEN, .own = refuse_margin},
+    {"sensitivity", 0, "POWER",
+     .help = "Instead: the sensitivity itself, with its unit where the file has one (-33dBm)",
+     FIELD(sensitivity_text)},
+    {"fec", 0, "DB", .help = "Gain of the code (default 0dB)", .own = set_receiver},
+    {"interleaver", 0, "DURATION", .help = "Its depth (default 0)", .own = set_receiver},
+    {"block", 0, "DURATION,SHARE",
+     .help = "Instead: blocks over which codewords are spread, and the share of its symbols that a "
+             "code corrects",
+     .own = set_receiver},
+    {"reacquire", 0, "DURATION", .help = "Time to find the signal again (default 0)",
+     .own = set_receiver},
+    {"unit", 0, "linear|dB|dBm|mW|W", .help = "Of the powers in the file (default linear)",
+     .type = OPTION_CHOICE, .choices = "linear|dB|dBm|mW|W", FIELD(unit)},
+    {"column", 0, "NUMBER|TITLE",
+     .help = "Which column of a CSV, or of a matrix (default: the only one)", FIELD(column)},
+    {"variable", 0, "NAME",
+     .help = "Which variable of a .mat, or field of a struct: run.power (default: the only vector)",
+     FIELD(variable)},
+    {"step", 't', "DURATION", .help = "Time between two samples (default 0.1ms)", TRACE_STEP(step)},
+    {"resample", 0, "DURATION",
+     .help = "Step of the trace, where the samples have another: linear between them, and the mean "
+             "over each step",
+     TRACE_STEP(wanted)},
+    {"output", 'o', "FILE", .help = "Where to; compact for .htr (default -: text)", FIELD(output)},
+    {0}};
+
+static const struct argument_table power_table = {
+    .options = power_options,
+    .word = take_file,
+    .end = finish_options,
+    .args_doc = "FILE",
+    .doc =
+        "Makes an erasure trace of received powers in a CSV or a Matlab file (found out from the "
+        "content) and a receiver.\vExamples:\n"
+        "  helio-trace from-power leo.mat --mean-margin 4dB --fec 2dB \\\n"
+        "      --interleaver 5ms -o leo.htr\n"
+        "  helio-trace from-power power.csv --column rx --unit dBm \\\n"
+        "      --sensitivity -33dBm -o x.htr"};
 
 static int read_powers(struct powers *p, const struct options *o, char *error)
 {
@@ -292,7 +242,7 @@ int trace_command_power(int argc, char **argv)
     struct trace t;
     char error[TRACE_FILE_ERROR_MAX];
     gen_spec_init(&o.spec);
-    argument_parse(&power_argp, argc, argv, 0, &o);
+    argument_table_parse(&power_table, argc, argv, &o);
     trace_init(&t, o.wanted);
     int rc = read_powers(&p, &o, error);
     if (rc == 0)

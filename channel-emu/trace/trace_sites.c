@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/units.h"
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_sites.h"
 #include "channel-emu/trace/trace_command.h"
@@ -20,8 +19,6 @@
 #define DRAWS_MAX 1e9   /* of normal numbers, in all: minutes */
 #define PREFIX_MAX 4000 /* characters */
 
-enum { SITES = 256, CLOUD, CORRELATION, DURATION };
-
 struct options {
     struct sites_spec spec;
     tick cloud, duration, step;
@@ -29,16 +26,9 @@ struct options {
     const char *output;
 };
 
-static tick read_time(struct argp_state *state, const char *name, const char *arg)
+static void set_cloud(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    tick out;
-    if (units_duration(arg, &out) < 0 || out == 0)
-        argp_error(state, "%s '%s' is wrong; right is %s", name, arg, units_duration_hint);
-    return out;
-}
-
-static void read_cloud(struct argp_state *state, struct options *o, const char *arg)
-{
+    struct options *o = base;
     const char *comma = strchr(arg, ',');
     size_t n = comma == NULL ? 0 : (size_t)(comma - arg);
     if (law_number(arg, n, &o->spec.share) < 0 || o->spec.share < 0.001 || o->spec.share > 0.999)
@@ -46,8 +36,23 @@ static void read_cloud(struct argp_state *state, struct options *o, const char *
                    "--cloud '%s' is wrong; right is a share from 0.001 to 0.999 and a mean "
                    "duration: 0.4,30min",
                    arg);
-    o->cloud = read_time(state, "--cloud", comma + 1);
+    o->cloud = argument_number(state, row, comma + 1);
     o->spec.duration = (double)o->cloud;
+}
+
+static void set_correlation(struct argp_state *state, const struct argument *row, char *arg,
+                            void *base)
+{
+    double *correlation = argument_field(row, base);
+    if (law_number(arg, strlen(arg), correlation) < 0 || *correlation > 0.99)
+        argp_error(state, "--correlation '%s' is wrong; right is 0 to 0.99", arg);
+}
+
+static void set_prefix(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    if (strlen(arg) > PREFIX_MAX)
+        argp_error(state, "-o is longer than %d characters; right is a shorter prefix", PREFIX_MAX);
+    argument_set_value(state, row, arg, base);
 }
 
 /* Numbers that have to be drawn, on average. */
@@ -56,8 +61,9 @@ static double count_draws(const struct options *o)
     return sites_rate(&o->spec) * (double)(o->spec.count + 1) * (double)o->duration;
 }
 
-static void check_options(struct argp_state *state, const struct options *o)
+static void check_options(struct argp_state *state, void *base)
 {
+    const struct options *o = base;
     if (o->cloud == 0)
         argp_error(state, "--cloud SHARE,DURATION is missing, such as 0.4,30min");
     else if (o->output == NULL)
@@ -74,63 +80,36 @@ static void check_options(struct argp_state *state, const struct options *o)
                    count_draws(o));
 }
 
-static error_t sites_option(int key, char *arg, struct argp_state *state)
+static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case SITES:
-        o->spec.count = trace_option_count(state, "--sites", arg, 1);
-        if (o->spec.count > SITES_MAX)
-            argp_error(state, "--sites %s is too many; right is 1 to %u", arg, SITES_MAX);
-        return 0;
-    case CLOUD:
-        read_cloud(state, o, arg);
-        return 0;
-    case CORRELATION:
-        if (law_number(arg, strlen(arg), &o->spec.correlation) < 0 || o->spec.correlation > 0.99)
-            argp_error(state, "--correlation '%s' is wrong; right is 0 to 0.99", arg);
-        return 0;
-    case DURATION:
-        o->duration = read_time(state, "--duration", arg);
-        return 0;
-    case 's':
-        o->seed = trace_option_count(state, "--seed", arg, 0);
-        return 0;
-    case 't':
-        o->step = trace_option_step(state, arg);
-        return 0;
-    case 'o':
-        o->output = arg;
-        if (strlen(arg) > PREFIX_MAX)
-            argp_error(state, "-o is longer than %d characters; right is a shorter prefix",
-                       PREFIX_MAX);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is one argument too many; the files' names go after -o", arg);
-        return 0;
-    case ARGP_KEY_END:
-        check_options(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)base;
+    argp_error(state, "'%s' is one argument too many; the files' names go after -o", arg);
 }
 
-static const struct argp sites_argp = {
-    .options =
-        (const struct argp_option[]){
-            {"sites", SITES, "N", 0, "How many stations, 1 to 16 (default 3)", 0},
-            {"cloud", CLOUD, "SHARE,DURATION", 0,
-             "Share of the time that each is covered, and mean duration of a cloud", 0},
-            {"correlation", CORRELATION, "R", 0,
-             "Of the stations' skies, 0 to 0.99 (default 0: they know nothing of each other)", 0},
-            {"duration", DURATION, "DURATION", 0, "Length (default 30d)", 0},
-            {"step", 't', "DURATION", 0, "Duration of a step (default 1s)", 0},
-            {"seed", 's', "N", 0, "Seed of the random numbers (default 1)", 0},
-            {"output", 'o', "PREFIX", 0, "Makes PREFIX-1.htr, PREFIX-2.htr ... and PREFIX-any.htr",
-             0},
-            {0}},
-    .parser = sites_option,
+#define FIELD(member) ARGUMENT_FIELD(struct options, member)
+
+static const struct argument sites_options[] = {
+    {"sites", 0, "N", .help = "How many stations, 1 to 16 (default 3)", .type = OPTION_COUNT,
+     .min = 1, .max = SITES_MAX, FIELD(spec.count)},
+    {"cloud", 0, "SHARE,DURATION",
+     .help = "Share of the time that each is covered, and mean duration of a cloud",
+     .type = OPTION_DURATION, .min = 1, .own = set_cloud},
+    {"correlation", 0, "R",
+     .help = "Of the stations' skies, 0 to 0.99 (default 0: they know nothing of each other)",
+     .own = set_correlation, FIELD(spec.correlation)},
+    {"duration", 0, "DURATION", .help = "Length (default 30d)", .type = OPTION_DURATION, .min = 1,
+     FIELD(duration)},
+    {"step", 't', "DURATION", .help = "Duration of a step (default 1s)", TRACE_STEP(step)},
+    {"seed", 's', "N", .help = "Seed of the random numbers (default 1)", .type = OPTION_COUNT,
+     FIELD(seed)},
+    {"output", 'o', "PREFIX", .help = "Makes PREFIX-1.htr, PREFIX-2.htr ... and PREFIX-any.htr",
+     .own = set_prefix, FIELD(output)},
+    {0}};
+
+static const struct argument_table sites_table = {
+    .options = sites_options,
+    .word = refuse_word,
+    .end = check_options,
     .doc = "Makes synthetic traces of clouds over several ground stations: one for each, bad while "
            "it is covered, and one of all, bad while none is clear. Prints how available they "
            "are, and how available they should be.\vExample:\n"
@@ -198,7 +177,7 @@ int trace_command_sites(int argc, char **argv)
     struct trace t[SITES_MAX + 1];
     uint64_t bad[SITES_MAX + 1] = {0};
     char error[TRACE_FILE_ERROR_MAX] = "";
-    argument_parse(&sites_argp, argc, argv, 0, &o);
+    argument_table_parse(&sites_table, argc, argv, &o);
     for (size_t k = 0; k <= o.spec.count; k++)
         trace_init(&t[k], o.step);
     int rc = generate_traces(t, &o, bad);
