@@ -3,97 +3,19 @@
  * What can go wrong is the user's: each message says what would be right. */
 #include "tools/analyze/analyze_options.h"
 
-#include <argp.h>
 #include <arpa/inet.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 
-enum {
-    OPT_SERIES = 256,
-    OPT_BIN,
-    OPT_CDF,
-    OPT_BUNDLES,
-    OPT_TABLES,
-    OPT_PLOT,
-    OPT_HTML,
-    OPT_SESSION,
-    OPT_TIMELINE,
-    OPT_EXTRACT,
-    OPT_DROPS,
-    OPT_PORT,
-    OPT_AT,
-    OPT_ENGINE,
-    OPT_CLOCK,
-    OPT_RUN,
-    OPT_IDEAL,
-    OPT_CYCLE,
-    OPT_RTO,
-    OPT_CAPACITY,
-    OPT_RATE,
-    OPT_TRACE,
-    OPT_OVERHEAD
-};
-
-static const struct argp_option options[] = {
-    {0, 0, 0, 0, "Input:", 1},
-    {"drops", OPT_DROPS, "FILE", 0, "The drop log of helio-emu (also known by its header)", 1},
-    {"port", OPT_PORT, "N[,N...]", 0,
-     "UDP ports of LTP in captures [1113, and pairs of ports on which all is LTP]", 1},
-    {"at", OPT_AT, "sender|receiver|auto", 0,
-     "At which end the captures that follow were taken [auto]", 1},
-    {"engine", OPT_ENGINE, "ADDR[:PORT]=N", 0,
-     "In captures the LTP engine at this address has number N", 1},
-    {"clock", OPT_CLOCK, "auto|NODE=[-]TIME", 0,
-     "The node's clock is ahead by so much, or behind: its times are put right (repeatable); auto: "
-     "as the logs of both ends show it, drift included",
-     1},
-    {"run", OPT_RUN, "N", 0, "Of logs that hold several runs one behind the other, the Nth [all]",
-     1},
-    {"strict", 'S', NULL, 0, "Stop at the first malformed row", 1},
-    {0, 0, 0, 0, "Output:", 2},
-    {"json", 'j', NULL, 0, "Print the summary as JSON", 2},
-    {"sessions", 's', "OUT.csv", 0, "Write one row per session (- for standard output)", 2},
-    {"series", OPT_SERIES, "OUT.csv", 0, "Write goodput and more over time", 2},
-    {"bin", OPT_BIN, "TIME", 0, "Step of the series [1s; of figures alone to suit]", 2},
-    {"cdf", OPT_CDF, "OUT.csv", 0, "Write the distributions of session and delivery times", 2},
-    {"bundles", OPT_BUNDLES, "OUT.csv", 0,
-     "Write one row for each stay of a bundle at a node, from bundle logs", 2},
-    {"tables", OPT_TABLES, "DIR", 0,
-     "Write sessions.csv, series.csv, cdf.csv, summary.json, and bundles.csv if there are bundle "
-     "logs",
-     2},
-    {"plot", OPT_PLOT, "DIR", 0, "Draw figures there, as PNG and SVG", 2},
-    {"html", OPT_HTML, "FILE", 0,
-     "Write a page with summary, figures, tables and timelines of sessions' segments", 2},
-    {"session", OPT_SESSION, "ORIGINATOR:NUMBER", 0,
-     "This session is shown on the page, or extracted (repeatable)", 2},
-    {"timeline", OPT_TIMELINE, "N", 0,
-     "And so many slow, lossy, failed and ordinary ones, 0 to 64 [12]", 2},
-    {"extract", OPT_EXTRACT, "DIR", 0, "Write the rows of these sessions there, as logs", 2},
-    {0, 0, 0, 0, "Model:", 3},
-    {"ideal", OPT_IDEAL, "TIME", 0, "Session without losses [from the log]", 3},
-    {"cycle", OPT_CYCLE, "TIME", 0, "Expected retransmission cycle [from the log]", 3},
-    {"rto", OPT_RTO, "TIME", 0, "Retransmission timer of checkpoints [from the log]", 3},
-    {"capacity", OPT_CAPACITY, "RATE", 0, "Payload that the link can carry, for the efficiency", 3},
-    {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air: the capacity follows", 3},
-    {"trace", OPT_TRACE, "TRACE", 0,
-     "Erasures of the link, for the capacity: a file, A, F, H, leo-low, leo-high, jpl-47km, iid:P "
-     "or none "
-     "[none]",
-     3},
-    {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 3},
-    {0}};
-
-static double read_rate(struct argp_state *state, const char *option, const char *arg)
+/* As a double. */
+static void set_rate(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    uint64_t bps = argument_rate(state, option, arg);
-    if (bps == 0)
-        argument_want(state, option, arg, units_rate_hint);
-    return (double)bps;
+    *(double *)argument_field(row, base) = (double)argument_number(state, row, arg);
 }
 
 static void add_file(struct analyze_options *o, struct argp_state *state, const char *path,
@@ -104,9 +26,16 @@ static void add_file(struct analyze_options *o, struct argp_state *state, const 
     o->files[o->files_len++] = (struct input_file){.path = path, .drops = drops, .at = o->at};
 }
 
-/* A file, or all logs of a folder. */
-static void add_input(struct analyze_options *o, struct argp_state *state, const char *path)
+static void add_drops(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)row;
+    add_file(base, state, arg, true);
+}
+
+/* A file, or all logs of a folder. */
+static void add_input(struct argp_state *state, char *path, void *base)
+{
+    struct analyze_options *o = base;
     char **logs;
     if (!analyze_is_folder(path)) {
         add_file(o, state, path, false);
@@ -123,8 +52,9 @@ static void add_input(struct analyze_options *o, struct argp_state *state, const
     free(logs);
 }
 
-static void parse_ports(struct analyze_options *o, struct argp_state *state, const char *arg)
+static void set_ports(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct analyze_options *o = base;
     const char *p = arg;
     bool another = true;
     while (another) {
@@ -132,7 +62,7 @@ static void parse_ports(struct analyze_options *o, struct argp_state *state, con
         unsigned long v = strtoul(p, &end, 10);
         if (*p < '0' || *p > '9' || v < 1 || v > 65535 || (*end != ',' && *end != '\0') ||
             o->watch.ports_len == OPTIONS_PORTS_MAX) {
-            argument_want(state, "port", arg,
+            argument_want(state, row->name, arg,
                           "up to 64 numbers from 1 to 65535, as in 1113 or 1113,2113");
             return;
         }
@@ -141,18 +71,6 @@ static void parse_ports(struct analyze_options *o, struct argp_state *state, con
         p = end + 1;
     }
     o->watch.ports = o->ports;
-}
-
-static void parse_at(struct analyze_options *o, struct argp_state *state, const char *arg)
-{
-    static const char *const words[] = {"auto", "sender", "receiver"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(arg, words[i]) == 0) {
-            o->at = (enum watch_place)i;
-            return;
-        }
-    }
-    argument_want(state, "at", arg, "sender, receiver or auto");
 }
 
 /* ADDR, ADDR:PORT or [ADDR]:PORT. */
@@ -178,8 +96,9 @@ static bool parse_end(struct watch_end *end, char *text)
     return inet_pton(end->family == 6 ? AF_INET6 : AF_INET, address, end->ip) == 1;
 }
 
-static void parse_engine(struct analyze_options *o, struct argp_state *state, const char *arg)
+static void add_engine(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct analyze_options *o = base;
     char text[128];
     const char *equal = strrchr(arg, '=');
     struct watch_engine e = {0};
@@ -191,14 +110,15 @@ static void parse_engine(struct analyze_options *o, struct argp_state *state, co
         ok = parse_end(&e.end, text) && units_count(equal + 1, WATCH_UNKNOWN - 1, &e.number) == 0;
     }
     if (!ok)
-        argument_want(state, "engine", arg,
+        argument_want(state, row->name, arg,
                       "an address and a number, as in 10.0.0.2=2 or [::1]:1113=2");
     o->engines[o->watch.engines_len++] = e;
     o->watch.engines = o->engines;
 }
 
-static void parse_clock(struct analyze_options *o, struct argp_state *state, const char *arg)
+static void set_clock(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct analyze_options *o = base;
     char text[64];
     const char *equal = strchr(arg, '=');
     if (strcmp(arg, "auto") == 0) {
@@ -219,7 +139,7 @@ static void parse_clock(struct analyze_options *o, struct argp_state *state, con
     }
     if (!ok) {
         argument_want(
-            state, "clock", arg,
+            state, row->name, arg,
             "auto, or a node and what its clock is ahead, each node once, as in 2=3.2s or "
             "2=-15ms");
         return;
@@ -228,15 +148,11 @@ static void parse_clock(struct analyze_options *o, struct argp_state *state, con
     o->fixes[o->fixes_len++] = f;
 }
 
-static void parse_run(struct analyze_options *o, struct argp_state *state, const char *arg)
-{
-    if (units_count(arg, 1000000, &o->run) != 0 || o->run == 0)
-        argument_want(state, "run", arg, "a number from 1 on");
-}
-
 /* What has to do with several options. */
-static void check_options(const struct analyze_options *o, struct argp_state *state)
+static void check_options(struct argp_state *state, void *base)
 {
+    struct analyze_options *o = base;
+    o->watch.rto = o->model.rto;
     if (o->names_len > 0 && o->html == NULL && o->extract == NULL)
         argp_error(state, "--session is for --html or --extract");
     if (o->files_len == 0)
@@ -249,40 +165,9 @@ static void check_options(const struct analyze_options *o, struct argp_state *st
             argp_error(state, "--clock auto reads its inputs twice: no standard input");
 }
 
-static error_t parse_model(int key, char *arg, struct argp_state *state)
+static void add_session(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    struct analyze_options *o = state->input;
-    switch (key) {
-    case OPT_IDEAL:
-        o->model.ideal = argument_time(state, "ideal", arg, 0);
-        return 0;
-    case OPT_CYCLE:
-        o->model.cycle = argument_time(state, "cycle", arg, 0);
-        return 0;
-    case OPT_RTO:
-        o->model.rto = argument_time(state, "rto", arg, 0);
-        o->watch.rto = o->model.rto;
-        return 0;
-    case OPT_CAPACITY:
-        o->model.capacity_bps = read_rate(state, "capacity", arg);
-        return 0;
-    case OPT_RATE:
-        o->model.rate_bps = read_rate(state, "rate", arg);
-        return 0;
-    case OPT_TRACE:
-        o->trace = arg;
-        return 0;
-    case OPT_OVERHEAD:
-        if (units_size(arg, &o->model.overhead) != 0 || o->model.overhead > 65535)
-            argument_want(state, "overhead", arg, "0 to 65535 bytes");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static void parse_session(struct analyze_options *o, struct argp_state *state, const char *arg)
-{
+    struct analyze_options *o = base;
     char text[64];
     const char *colon = strchr(arg, ':');
     struct analyze_name *n = &o->names[o->names_len];
@@ -294,7 +179,7 @@ static void parse_session(struct analyze_options *o, struct argp_state *state, c
              units_count(colon + 1, UINT64_MAX - 1, &n->number) == 0;
     }
     if (!ok)
-        argument_want(state, "session", arg,
+        argument_want(state, row->name, arg,
                       "the originator's and the session's number, as in 1:17");
     for (size_t i = 0; i < o->names_len; i++)
         if (o->names[i].originator == n->originator && o->names[i].number == n->number)
@@ -303,120 +188,100 @@ static void parse_session(struct analyze_options *o, struct argp_state *state, c
         argp_error(state, "--session: less than %d of them", EXTRACT_SESSIONS_MAX / 2);
 }
 
-static error_t parse_page(int key, char *arg, struct argp_state *state)
-{
-    struct analyze_options *o = state->input;
-    switch (key) {
-    case OPT_PLOT:
-        o->plot = arg;
-        return 0;
-    case OPT_HTML:
-        o->html = arg;
-        return 0;
-    case OPT_SESSION:
-        parse_session(o, state, arg);
-        return 0;
-    case OPT_TIMELINE:
-        if (units_count(arg, 64, &o->timeline) != 0)
-            argument_want(state, "timeline", arg, "a number from 0 to 64");
-        return 0;
-    case OPT_EXTRACT:
-        o->extract = arg;
-        return 0;
-    default:
-        return parse_model(key, arg, state);
-    }
-}
+#define FIELD(member) ARGUMENT_FIELD(struct analyze_options, member)
+#define RATE(member) .type = OPTION_RATE, .min = 1, .own = set_rate, FIELD(member)
 
-static error_t parse_output(int key, char *arg, struct argp_state *state)
-{
-    struct analyze_options *o = state->input;
-    switch (key) {
-    case 'j':
-        o->json = true;
-        return 0;
-    case 's':
-        o->sessions = arg;
-        return 0;
-    case OPT_SERIES:
-        o->series = arg;
-        return 0;
-    case OPT_BIN:
-        o->bin = argument_time(state, "bin", arg, 0);
-        if (o->bin < 100 * TICK_US)
-            argument_want(state, "bin", arg, "at least 100us");
-        return 0;
-    case OPT_CDF:
-        o->cdf = arg;
-        return 0;
-    case OPT_BUNDLES:
-        o->bundles = arg;
-        return 0;
-    case OPT_TABLES:
-        o->tables = arg;
-        return 0;
-    default:
-        return parse_page(key, arg, state);
-    }
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct analyze_options *o = state->input;
-    switch (key) {
-    case OPT_DROPS:
-        add_file(o, state, arg, true);
-        return 0;
-    case OPT_PORT:
-        parse_ports(o, state, arg);
-        return 0;
-    case OPT_AT:
-        parse_at(o, state, arg);
-        return 0;
-    case OPT_ENGINE:
-        parse_engine(o, state, arg);
-        return 0;
-    case OPT_CLOCK:
-        parse_clock(o, state, arg);
-        return 0;
-    case OPT_RUN:
-        parse_run(o, state, arg);
-        return 0;
-    case 'S':
-        o->strict = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        add_input(o, state, arg);
-        return 0;
-    case ARGP_KEY_END:
-        check_options(o, state);
-        return 0;
-    default:
-        return parse_output(key, arg, state);
-    }
-}
+static const struct argument options[] = {
+    {NULL, .help = "Input:", .group = 1},
+    {"drops", 0, "FILE", .help = "The drop log of helio-emu (also known by its header)", .group = 1,
+     .own = add_drops},
+    {"port", 0, "N[,N...]",
+     .help = "UDP ports of LTP in captures [1113, and pairs of ports on which all is LTP]",
+     .group = 1, .own = set_ports},
+    {"at", 0, "sender|receiver|auto",
+     .help = "At which end the captures that follow were taken [auto]", .group = 1,
+     .type = OPTION_CHOICE, .choices = "auto|sender|receiver", FIELD(at)},
+    {"engine", 0, "ADDR[:PORT]=N",
+     .help = "In captures the LTP engine at this address has number N", .group = 1,
+     .own = add_engine},
+    {"clock", 0, "auto|NODE=[-]TIME",
+     .help = "The node's clock is ahead by so much, or behind: its times are put right "
+             "(repeatable); auto: as the logs of both ends show it, drift included",
+     .group = 1, .own = set_clock},
+    {"run", 0, "N", .help = "Of logs that hold several runs one behind the other, the Nth [all]",
+     .group = 1, .type = OPTION_COUNT, .min = 1, .max = 1000000, FIELD(run)},
+    {"strict", 'S', .help = "Stop at the first malformed row", .group = 1, .type = OPTION_BOOL,
+     FIELD(strict)},
+    {NULL, .help = "Output:", .group = 2},
+    {"json", 'j', .help = "Print the summary as JSON", .group = 2, .type = OPTION_BOOL,
+     FIELD(json)},
+    {"sessions", 's', "OUT.csv", .help = "Write one row per session (- for standard output)",
+     .group = 2, FIELD(sessions)},
+    {"series", 0, "OUT.csv", .help = "Write goodput and more over time", .group = 2, FIELD(series)},
+    {"bin", 0, "TIME", .help = "Step of the series [1s; of figures alone to suit]", .group = 2,
+     .type = OPTION_DURATION, .min = 100 * TICK_US, FIELD(bin)},
+    {"cdf", 0, "OUT.csv", .help = "Write the distributions of session and delivery times",
+     .group = 2, FIELD(cdf)},
+    {"bundles", 0, "OUT.csv",
+     .help = "Write one row for each stay of a bundle at a node, from bundle logs", .group = 2,
+     FIELD(bundles)},
+    {"tables", 0, "DIR",
+     .help = "Write sessions.csv, series.csv, cdf.csv, summary.json, and bundles.csv if there are "
+             "bundle logs",
+     .group = 2, FIELD(tables)},
+    {"plot", 0, "DIR", .help = "Draw figures there, as PNG and SVG", .group = 2, FIELD(plot)},
+    {"html", 0, "FILE",
+     .help = "Write a page with summary, figures, tables and timelines of sessions' segments",
+     .group = 2, FIELD(html)},
+    {"session", 0, "ORIGINATOR:NUMBER",
+     .help = "This session is shown on the page, or extracted (repeatable)", .group = 2,
+     .own = add_session},
+    {"timeline", 0, "N", .help = "And so many slow, lossy, failed and ordinary ones, 0 to 64 [12]",
+     .group = 2, .type = OPTION_COUNT, .max = 64, FIELD(timeline)},
+    {"extract", 0, "DIR", .help = "Write the rows of these sessions there, as logs", .group = 2,
+     FIELD(extract)},
+    {NULL, .help = "Model:", .group = 3},
+    {"ideal", 0, "TIME", .help = "Session without losses [from the log]", .group = 3,
+     .type = OPTION_DURATION, FIELD(model.ideal)},
+    {"cycle", 0, "TIME", .help = "Expected retransmission cycle [from the log]", .group = 3,
+     .type = OPTION_DURATION, FIELD(model.cycle)},
+    {"rto", 0, "TIME", .help = "Retransmission timer of checkpoints [from the log]", .group = 3,
+     .type = OPTION_DURATION, FIELD(model.rto)},
+    {"capacity", 0, "RATE", .help = "Payload that the link can carry, for the efficiency",
+     .group = 3, RATE(model.capacity_bps)},
+    {"rate", 0, "RATE", .help = "Nominal rate, bits on the air: the capacity follows", .group = 3,
+     RATE(model.rate_bps)},
+    {"trace", 0, "TRACE",
+     .help = "Erasures of the link, for the capacity: a file, A, F, H, leo-low, leo-high, "
+             "jpl-47km, iid:P or none [none]",
+     .group = 3, FIELD(trace)},
+    {"overhead", 0, "BYTES", .help = "On the air beside each segment [42]", .group = 3,
+     .type = OPTION_SIZE, .max = 65535, FIELD(model.overhead)},
+    {0}};
 
 void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
 {
-    static const struct argp argp = {
-        options,
-        parse_option,
-        "FILE...",
-        "Reads segment logs, bundle logs, drop logs and captures (pcap, pcapng) of LTP over UDP, "
-        "plain or gzip (- for standard input), and shows what became of the LTP sessions, and of "
-        "bundles. Give the logs or captures of both ends of a link together, or the drop log: then "
-        "losses are known. A folder stands for all logs in it."
-        "\vexamples:\n"
-        "  helio-analyze node1.segments.csv node2.segments.csv\n"
-        "  helio-analyze out/lab-line-sim-20261122-120000\n"
-        "  helio-analyze --bundles lives.csv node*.bundles.csv node*.segments.csv\n"
-        "  helio-analyze --tables out --rate 500Mbit/s --trace A node1.csv drops.csv\n"
-        "  helio-analyze --html page.html --plot figures node1.csv.gz node2.csv.gz\n"
-        "  helio-analyze --at sender a.pcap --at receiver b.pcap\n"
-        "\nexit codes: 0 done, 1 a file could not be read or written, 2 wrong usage",
-        NULL,
-        NULL,
-        NULL};
+    static const struct argument_table table = {
+        .options = options,
+        .word = add_input,
+        .end = check_options,
+        .flags = ARGP_IN_ORDER,
+        .args_doc = "FILE...",
+        .doc = "Reads segment logs, bundle logs, drop logs and captures (pcap, pcapng) of LTP over "
+               "UDP, "
+               "plain or gzip (- for standard input), and shows what became of the LTP sessions, "
+               "and of "
+               "bundles. Give the logs or captures of both ends of a link together, or the drop "
+               "log: then "
+               "losses are known. A folder stands for all logs in it."
+               "\vexamples:\n"
+               "  helio-analyze node1.segments.csv node2.segments.csv\n"
+               "  helio-analyze out/lab-line-sim-20261122-120000\n"
+               "  helio-analyze --bundles lives.csv node*.bundles.csv node*.segments.csv\n"
+               "  helio-analyze --tables out --rate 500Mbit/s --trace A node1.csv drops.csv\n"
+               "  helio-analyze --html page.html --plot figures node1.csv.gz node2.csv.gz\n"
+               "  helio-analyze --at sender a.pcap --at receiver b.pcap\n"
+               "\nexit codes: 0 done, 1 a file could not be read or written, 2 wrong usage"};
     *o = (struct analyze_options){
         .timeline = 12,
         .watch = {.rto = TICK_NEVER},
@@ -424,7 +289,7 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
     };
     argp_err_exit_status = 2;
     argp_program_version = "helio-analyze " HELIO_VERSION;
-    argument_parse(&argp, argc, argv, ARGP_IN_ORDER, o);
+    argument_table_parse(&table, argc, argv, o);
 }
 
 void analyze_options_fini(struct analyze_options *o)

@@ -118,9 +118,10 @@ int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordina
 static tick read_seconds(struct argp_state *state, const struct argument *o, const char *arg)
 {
     tick t = 0;
-    char low[CONF_NUMBER_CAP], hint[96];
-    snprintf(hint, sizeof hint, "a time of at least %s: in seconds, such as 60, or with a unit",
-             conf_number_text(OPTION_DURATION, o->min, low));
+    char low[CONF_NUMBER_CAP], hint[96] = "a time in seconds, such as 60 or 0.5, or with a unit";
+    if (o->min > 1)
+        snprintf(hint, sizeof hint, "a time of at least %s: in seconds, such as 60, or with a unit",
+                 conf_number_text(OPTION_DURATION, o->min, low));
     if (perf_options_time(arg, &t) != 0 || t < o->min)
         argument_want(state, o->name, arg, hint);
     return t;
