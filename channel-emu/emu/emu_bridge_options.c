@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `helio-emu bridge`: its own options beside those of all commands. */
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,17 +7,6 @@
 #include "channel-emu/emu/emu_bridge.h"
 #include "channel-emu/emu/emu_commands.h"
 #include "os/arguments.h"
-
-enum key { PORT_A = 256, PORT_B, EXEMPT, IO };
-
-static const struct argp_option table[] = {
-    {NULL, 0, NULL, 0, "Between which interfaces:", 1},
-    {"a", PORT_A, "INTERFACE", 0, "Frames that arrive here go forward", 1},
-    {"b", PORT_B, "INTERFACE", 0, "Frames that arrive here go back", 1},
-    {"exempt", EXEMPT, "none|signalling", 0,
-     "ARP and IPv6 neighbour discovery are only delayed, or nothing is exempt (default)", 1},
-    {"io", IO, "ring|pcap", 0, "How frames are read and sent (default ring)", 1},
-    {0}};
 
 static const char doc[] =
     "Forwards Ethernet frames between two interfaces over an emulated link: delay, rate, contacts "
@@ -29,8 +17,9 @@ static const char doc[] =
     "      --exempt signalling\n"
     "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
 
-static void check_all(struct argp_state *state, const struct emu_bridge_options *o)
+static void check_options(struct argp_state *state, void *base)
 {
+    const struct emu_bridge_options *o = base;
     if (o->port_name[0] == NULL || o->port_name[1] == NULL)
         argp_error(state, "%s is missing; right is the name of an interface, such as eth1",
                    o->port_name[0] == NULL ? "--a" : "--b");
@@ -38,39 +27,27 @@ static void check_all(struct argp_state *state, const struct emu_bridge_options 
         argp_error(state, "--a and --b are the same interface");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
-    struct emu_bridge_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->settings;
-        return 0;
-    case PORT_A:
-        o->port_name[0] = arg;
-        return 0;
-    case PORT_B:
-        o->port_name[1] = arg;
-        return 0;
-    case EXEMPT:
-        o->settings.scenario.exempt = strcmp(arg, "signalling") == 0;
-        if (!o->settings.scenario.exempt && strcmp(arg, "none") != 0)
-            argp_error(state, "--exempt '%s' is wrong; right is none or signalling", arg);
-        return 0;
-    case IO:
-        o->io = strcmp(arg, "pcap") == 0 ? EMU_IO_PCAP : EMU_IO_RING;
-        if (o->io == EMU_IO_RING && strcmp(arg, "ring") != 0)
-            argp_error(state, "--io '%s' is wrong; right is ring or pcap", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is not an option", arg);
-        return 0;
-    case ARGP_KEY_END:
-        check_all(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)base;
+    argp_error(state, "'%s' is not an option", arg);
 }
+
+#define FIELD(member) ARGUMENT_FIELD(struct emu_bridge_options, member)
+
+static const struct argument options[] = {
+    {NULL, .help = "Between which interfaces:", .group = 1},
+    {"a", 0, "INTERFACE", .help = "Frames that arrive here go forward", .group = 1,
+     FIELD(port_name[0])},
+    {"b", 0, "INTERFACE", .help = "Frames that arrive here go back", .group = 1,
+     FIELD(port_name[1])},
+    {"exempt", 0, "none|signalling",
+     .help = "ARP and IPv6 neighbour discovery are only delayed, or nothing is exempt (default)",
+     .group = 1, .type = OPTION_CHOICE, .choices = "none|signalling",
+     FIELD(settings.scenario.exempt)},
+    {"io", 0, "ring|pcap", .help = "How frames are read and sent (default ring)", .group = 1,
+     .type = OPTION_CHOICE, .choices = "ring|pcap", FIELD(io)},
+    {0}};
 
 static int run_bridge(const struct emu_bridge_options *o)
 {
@@ -95,11 +72,13 @@ static int run_bridge(const struct emu_bridge_options *o)
 
 int emu_bridge_main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table, parse_option, NULL, doc, children, NULL, NULL};
+    static const struct argument_part parts[] = {
+        EMU_SETTINGS_PARTS(offsetof(struct emu_bridge_options, settings)), {0}};
+    static const struct argument_table table = {
+        .options = options, .parts = parts, .word = refuse_word, .end = check_options, .doc = doc};
     struct emu_bridge_options o = {.io = EMU_IO_RING};
     emu_settings_init(&o.settings, 0, argc, argv);
-    argument_parse(&argp, argc, argv, 0, &o);
+    argument_table_parse(&table, argc, argv, &o);
     int rc = run_bridge(&o);
     emu_settings_fini(&o.settings);
     return rc;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `helio-emu change`: sends a change to a running emulator and shows its answer. */
-#include <argp.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_control.h"
+#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 #include "os/signals.h"
 
@@ -33,24 +33,26 @@ static const char doc[] =
     "  helio-emu change /tmp/wan 'return: {delay: 20ms, stall: 2s}'\n"
     "Exit codes: 0 done, 1 nobody answers, 2 the change is wrong.";
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check_path(struct argp_state *state, const struct change *c)
 {
-    struct change *c = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 1)
-            argp_error(state, "'%s' is one argument too many; quote the change", arg);
-        *(state->arg_num == 0 ? &c->path : &c->text) = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (c->text == NULL)
-            argp_error(state, "the change is missing; right is SOCKET 'forward: {rate: 5Mbit/s}'");
-        if (strlen(c->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
-            argp_error(state, "'%s' is too long for a socket's path", c->path);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (strlen(c->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+        argp_error(state, "'%s' is too long for a socket's path", c->path);
+}
+
+static void take_change(struct argp_state *state, char *arg, void *base)
+{
+    struct change *c = base;
+    if (state->arg_num > 1)
+        argp_error(state, "'%s' is one argument too many; quote the change", arg);
+    *(state->arg_num == 0 ? &c->path : &c->text) = arg;
+}
+
+static void check_change(struct argp_state *state, void *base)
+{
+    const struct change *c = base;
+    if (c->text == NULL)
+        argp_error(state, "the change is missing; right is SOCKET 'forward: {rate: 5Mbit/s}'");
+    check_path(state, c);
 }
 
 /* Binds a name for the answer, beside the emulator's: the kernel's automatic names belong to one
@@ -146,10 +148,15 @@ static int ask_and_print(const struct change *asked, const char *good)
 
 int emu_change_main(int argc, char **argv)
 {
-    const struct argp argp = {NULL, parse_option, "SOCKET CHANGE", doc, NULL, NULL, NULL};
+    static const struct argument none[] = {{0}};
+    static const struct argument_table table = {.options = none,
+                                                .word = take_change,
+                                                .end = check_change,
+                                                .args_doc = "SOCKET CHANGE",
+                                                .doc = doc};
     struct change c = {.text = NULL};
     argp_err_exit_status = 2;
-    argument_parse(&argp, argc, argv, 0, &c);
+    argument_table_parse(&table, argc, argv, &c);
     return ask_and_print(&c, "ok");
 }
 
@@ -162,37 +169,38 @@ static const char status_doc[] =
     "  helio-emu status --now /tmp/links uplink-1\n"
     "Exit codes: 0 done, 1 nobody answers, 2 there is no such link.";
 
-static const struct argp_option status_options[] = {
-    {"now", 'n', NULL, 0, "what each direction is like in the last second, and losses by reason",
-     0},
-    {0}};
-
-static error_t parse_status(int key, char *arg, struct argp_state *state)
+static void take_status(struct argp_state *state, char *arg, void *base)
 {
-    struct change *c = state->input;
-    if (key == 'n') {
-        c->word = EMU_CONTROL_NOW;
-        return 0;
-    }
-    if (key == ARGP_KEY_ARG && state->arg_num > 1)
+    struct change *c = base;
+    if (state->arg_num > 1)
         argp_error(state, "'%s' is one argument too many", arg);
-    if (key == ARGP_KEY_ARG)
-        *(state->arg_num == 0 ? &c->path : &c->text) = arg;
-    if (key == ARGP_KEY_END && c->path == NULL)
-        argp_error(state, "the socket is missing");
-    else if (key == ARGP_KEY_END && strlen(c->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
-        argp_error(state, "'%s' is too long for a socket's path", c->path);
-    return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+    *(state->arg_num == 0 ? &c->path : &c->text) = arg;
 }
+
+static void check_status(struct argp_state *state, void *base)
+{
+    const struct change *c = base;
+    if (c->path == NULL)
+        argp_error(state, "the socket is missing");
+    check_path(state, c);
+}
+
+static const struct argument status_options[] = {
+    {"now", 'n', .help = "what each direction is like in the last second, and losses by reason",
+     .without = EMU_CONTROL_NOW, ARGUMENT_FIELD(struct change, word)},
+    {0}};
 
 int emu_status_main(int argc, char **argv)
 {
-    const struct argp argp = {status_options, parse_status, "SOCKET [LINK]", status_doc, NULL,
-                              NULL,           NULL};
+    static const struct argument_table table = {.options = status_options,
+                                                .word = take_status,
+                                                .end = check_status,
+                                                .args_doc = "SOCKET [LINK]",
+                                                .doc = status_doc};
     struct change c = {.word = EMU_CONTROL_STATUS};
     char question[EMU_CONTROL_TEXT_MAX];
     argp_err_exit_status = 2;
-    argument_parse(&argp, argc, argv, 0, &c);
+    argument_table_parse(&table, argc, argv, &c);
     snprintf(question, sizeof question, "%s%s%s", c.word, c.text == NULL ? "" : " ",
              c.text == NULL ? "" : c.text);
     c.text = question;

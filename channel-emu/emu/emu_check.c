@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `helio-emu check`: reads a scenario and options like a run, and prints the effective
  * values. It opens no files but the traces. */
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "channel-emu/emu/emu_commands.h"
 #include "os/arguments.h"
 
-#define PLAIN_JSON 256
-
 struct check {
     struct emu_settings settings;
     bool json;
 };
-
-static const struct argp_option table[] = {
-    {"json", PLAIN_JSON, NULL, 0, "Print JSON instead of YAML", 1}, {0}};
 
 static const char doc[] =
     "Checks a scenario file and prints the settings in effect, as a scenario that reads back to "
@@ -26,28 +20,24 @@ static const char doc[] =
     "  helio-emu check link-a.yaml --set forward.rate=1Gbit/s --json\n"
     "Exit codes: 0 right, 2 wrong.";
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/* It was read before. */
+static void take_file(struct argp_state *state, char *arg, void *base)
 {
-    struct check *c = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &c->settings;
-        return 0;
-    case PLAIN_JSON:
-        c->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 0)
-            argp_error(state, "'%s' is one file too many", arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (c->settings.file == NULL)
-            argp_error(state, "the scenario file is missing");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)base;
+    if (state->arg_num > 0)
+        argp_error(state, "'%s' is one file too many", arg);
 }
+
+static void check_options(struct argp_state *state, void *base)
+{
+    if (((const struct check *)base)->settings.file == NULL)
+        argp_error(state, "the scenario file is missing");
+}
+
+static const struct argument options[] = {{"json", 0, .help = "Print JSON instead of YAML",
+                                           .group = 1, .type = OPTION_BOOL,
+                                           ARGUMENT_FIELD(struct check, json)},
+                                          {0}};
 
 static int print_settings(const struct check *c)
 {
@@ -84,14 +74,20 @@ static const char *first_file(int argc, char **argv)
 
 int emu_check_main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table, parse_option, "SCENARIO", doc, children, NULL, NULL};
+    static const struct argument_part parts[] = {
+        EMU_SETTINGS_PARTS(offsetof(struct check, settings)), {0}};
+    static const struct argument_table table = {.options = options,
+                                                .parts = parts,
+                                                .word = take_file,
+                                                .end = check_options,
+                                                .args_doc = "SCENARIO",
+                                                .doc = doc};
     struct check c = {.json = false};
     emu_settings_init(&c.settings, 42, argc, argv);
     const char *path = first_file(argc, argv);
     if (path != NULL)
         emu_settings_load(&c.settings, path);
-    argument_parse(&argp, argc, argv, 0, &c);
+    argument_table_parse(&table, argc, argv, &c);
     int rc = print_settings(&c);
     emu_settings_fini(&c.settings);
     return rc;

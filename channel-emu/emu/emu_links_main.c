@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `helio-emu links`: several links of one file, from options to report. */
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +9,11 @@
 #include "channel-emu/emu/emu_links.h"
 #include "os/arguments.h"
 
-#define CHECK 256
-
 struct command {
     struct emu_settings run;
     const char *path;
     bool check;
 };
-
-static const struct argp_option table[] = {
-    {"check", CHECK, NULL, 0, "Only read the file, and say what is wrong", 5}, {0}};
 
 static const char doc[] =
     "Runs several relays as one file has them (docs/helio-emu-links.md): with one clock and one "
@@ -29,29 +23,23 @@ static const char doc[] =
     "  helio-emu links stations.yaml --control /tmp/links\n"
     "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_file(struct argp_state *state, char *arg, void *base)
 {
-    struct command *c = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &c->run;
-        return 0;
-    case CHECK:
-        c->check = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 0)
-            argp_error(state, "'%s' is one file too many", arg);
-        c->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (c->path == NULL)
-            argp_error(state, "the file is missing; right is FILE with a map of links");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (state->arg_num > 0)
+        argp_error(state, "'%s' is one file too many", arg);
+    ((struct command *)base)->path = arg;
 }
+
+static void check_options(struct argp_state *state, void *base)
+{
+    if (((const struct command *)base)->path == NULL)
+        argp_error(state, "the file is missing; right is FILE with a map of links");
+}
+
+static const struct argument options[] = {
+    {"check", 0, .help = "Only read the file, and say what is wrong", .group = 5,
+     .type = OPTION_BOOL, ARGUMENT_FIELD(struct command, check)},
+    {0}};
 
 static int check_file(const char *path)
 {
@@ -101,10 +89,16 @@ static int run_links(const struct command *c)
 
 int emu_links_main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&emu_run_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table, parse_option, "FILE", doc, children, NULL, NULL};
+    static const struct argument_part parts[] = {
+        {.options = emu_run_options, .offset = offsetof(struct command, run)}, {0}};
+    static const struct argument_table table = {.options = options,
+                                                .parts = parts,
+                                                .word = take_file,
+                                                .end = check_options,
+                                                .args_doc = "FILE",
+                                                .doc = doc};
     struct command c = {.run = emu_settings_default()};
     argp_err_exit_status = 2;
-    argument_parse(&argp, argc, argv, 0, &c);
+    argument_table_parse(&table, argc, argv, &c);
     return c.check ? check_file(c.path) : run_links(&c);
 }

@@ -2,27 +2,12 @@
 /* The options of the command `helio-emu relay`: where traffic goes, beside those of all commands.
  * Each wrong value ends with a message that names the option and what would be right. And the same
  * of a link that a file of links describes: an error names the line of the key. */
-#include <argp.h>
 #include <stdlib.h>
 
 #include "channel-emu/emu/emu_relay_options.h"
 
 #include "base/err.h"
 #include "os/arguments.h"
-
-enum key { LISTEN = 256, TO, RETURN_FROM, RETURN_TO };
-
-static const struct argp_option table[] = {
-    {NULL, 0, NULL, 0, "Where traffic goes:", 1},
-    {"listen", LISTEN, "ADDR:PORT", 0, "Receive here; port 0 chooses one", 1},
-    {"to", TO, "ADDR:PORT", 0, "Send forward traffic there", 1},
-    {"return-from", RETURN_FROM, "ADDR:PORT", 0,
-     "What comes to --listen from this address is return traffic too (what comes from --to always "
-     "is)",
-     1},
-    {"return-to", RETURN_TO, "ADDR:PORT", 0,
-     "Where such return traffic goes (default: the forward peer)", 1},
-    {0}};
 
 static const char doc[] =
     "Relays UDP datagrams over an emulated link: delay, rate, contacts, and losses."
@@ -34,16 +19,41 @@ static const char doc[] =
     "      --scenario leo-pass.yaml\n"
     "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
 
-static void address(struct argp_state *state, const char *option, const char *arg,
-                    struct address *out)
+static void set_address(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     char error[256];
-    if (address_resolve(arg, out, error, sizeof error) < 0)
-        argp_error(state, "%s '%s': %s", option, arg, error);
+    if (address_resolve(arg, argument_field(row, base), error, sizeof error) < 0)
+        argp_error(state, "--%s '%s': %s", row->name, arg, error);
 }
 
-static void check_all(struct argp_state *state, const struct emu_relay_options *o)
+static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
+    (void)base;
+    argp_error(state, "'%s' is not an option", arg);
+}
+
+#define FIELD(member) ARGUMENT_FIELD(struct emu_relay_options, member)
+
+static const struct argument options[] = {
+    {NULL, .help = "Where traffic goes:", .group = 1},
+    {"listen", 0, "ADDR:PORT", .help = "Receive here; port 0 chooses one", .group = 1,
+     .own = set_address, FIELD(listen)},
+    {"to", 0, "ADDR:PORT", .help = "Send forward traffic there", .group = 1, .own = set_address,
+     FIELD(to)},
+    {"return-from", 0, "ADDR:PORT",
+     .help = "What comes to --listen from this address is return traffic too (what comes from --to "
+             "always is)",
+     .group = 1, .own = set_address, FIELD(return_from)},
+    {"return-to", 0, "ADDR:PORT",
+     .help = "Where such return traffic goes (default: the forward peer)", .group = 1,
+     .own = set_address, FIELD(return_to)},
+    {0}};
+
+static void check_options(struct argp_state *state, void *base)
+{
+    struct emu_relay_options *o = base;
+    o->has_return_from = address_given(&o->return_from);
+    o->has_return_to = address_given(&o->return_to);
     if (!address_given(&o->listen) || !address_given(&o->to))
         argp_error(state, "%s is missing; right is ADDRESS:PORT, such as 127.0.0.1:4556",
                    !address_given(&o->listen) ? "--listen" : "--to");
@@ -51,45 +61,15 @@ static void check_all(struct argp_state *state, const struct emu_relay_options *
         argp_error(state, "--to is the address of --listen; frames would go round for ever");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct emu_relay_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->settings;
-        return 0;
-    case LISTEN:
-        address(state, "--listen", arg, &o->listen);
-        return 0;
-    case TO:
-        address(state, "--to", arg, &o->to);
-        return 0;
-    case RETURN_FROM:
-        address(state, "--return-from", arg, &o->return_from);
-        o->has_return_from = true;
-        return 0;
-    case RETURN_TO:
-        address(state, "--return-to", arg, &o->return_to);
-        o->has_return_to = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is not an option", arg);
-        return 0;
-    case ARGP_KEY_END:
-        check_all(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 void emu_relay_options_read(struct emu_relay_options *o, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table, parse_option, NULL, doc, children, NULL, NULL};
+    static const struct argument_part parts[] = {
+        EMU_SETTINGS_PARTS(offsetof(struct emu_relay_options, settings)), {0}};
+    static const struct argument_table table = {
+        .options = options, .parts = parts, .word = refuse_word, .end = check_options, .doc = doc};
     *o = (struct emu_relay_options){.has_return_to = false};
     emu_settings_init(&o->settings, 42, argc, argv);
-    argument_parse(&argp, argc, argv, 0, o);
+    argument_table_parse(&table, argc, argv, o);
 }
 
 /* ---- the same of a link that a file describes ---- */

@@ -13,96 +13,6 @@
 
 #define FRAME_BYTES 1500u
 
-enum key {
-    SCENARIO = 512,
-    SET,
-    DELAY,
-    DELAY_FORWARD,
-    DELAY_RETURN,
-    JITTER,
-    RATE,
-    RATE_RETURN,
-    OVERHEAD,
-    QUEUE,
-    TRACE,
-    TRACE_RETURN,
-    TRACE_START,
-    TRACE_ORIGIN,
-    SEED,
-    LOOP,
-    DROP,
-    DROP_RETURN,
-    DROP_LOG,
-    PCAP_BEFORE,
-    PCAP_AFTER,
-    TOLERANCE
-};
-
-static const struct argp_option table[] = {
-    {NULL, 0, NULL, 0, "The link:", 2},
-    {"scenario", SCENARIO, "FILE", 0,
-     "Read the link from a file (docs/scenario.md); options win over it", 2},
-    {"set", SET, "KEY=VALUE", 0,
-     "Any key of a scenario, such as forward.queue=20ms or both.delay=5ms", 2},
-    {"delay", DELAY, "DURATION", 0, "Delay in each direction (default 0)", 2},
-    {"delay-forward", DELAY_FORWARD, "DURATION", 0, "Delay forward only", 2},
-    {"delay-return", DELAY_RETURN, "DURATION", 0, "Delay of the return only", 2},
-    {"jitter", JITTER, "DURATION", 0, "Uniform extra delay forward; frames may overtake", 2},
-    {"rate", RATE, "RATE", 0, "Serialise forward frames at this rate (default unlimited)", 2},
-    {"rate-return", RATE_RETURN, "RATE", 0, "The same for the return", 2},
-    {"overhead", OVERHEAD, "BYTES", 0,
-     "Bytes on the air beside each frame (default: relay 42, for UDP, IPv4 and Ethernet; bridge 0)",
-     2},
-    {"queue", QUEUE, "SIZE|DURATION", 0, "Limit of what waits for the line (default 64MB; none)",
-     2},
-    {NULL, 0, NULL, 0, "Losses:", 3},
-    {"trace", TRACE, "TRACE", 0,
-     "Forward: a file, A, F, H, leo-low, leo-high, jpl-47km, iid:P (independent, probability P), "
-     "or none (default)",
-     3},
-    {"trace-return", TRACE_RETURN, "TRACE", 0, "The same for the return (default none)", 3},
-    {"trace-start", TRACE_START, "DURATION", 0, "Where in the trace to begin (default 0)", 3},
-    {"trace-origin", TRACE_ORIGIN, "first|start", 0,
-     "The trace begins with the first frame of its direction (default), or with the process", 3},
-    {"loop", LOOP, NULL, 0, "The trace begins again at its end (default)", 3},
-    {"drop", DROP, "RULE", 0,
-     "Drop forward frames by LTP segment type, such as report:first=2,per=session; may be repeated",
-     3},
-    {"drop-return", DROP_RETURN, "RULE", 0, "The same for the return", 3},
-    {"seed", SEED, "N", 0, "Seed of all that is random (default 1)", 3},
-    {NULL, 0, NULL, 0, "What is written:", 4},
-    {"drop-log", DROP_LOG, "FILE", 0,
-     "A CSV line for each frame lost, changed or late (.gz: compressed)", 4},
-    {"pcap-before", PCAP_BEFORE, "FILE", 0, "Capture of what enters the link", 4},
-    {"pcap-after", PCAP_AFTER, "FILE", 0, "Capture of what leaves it", 4},
-    {"tolerance", TOLERANCE, "DURATION", 0,
-     "A frame released later than this after it was due is late (default: 50us and the batch, a "
-     "step "
-     "of the trace, or two frames on the line, whichever is the longest)",
-     5},
-    {0}};
-
-/* Options that are a key of the scenario. */
-static const struct {
-    int option;
-    const char *name, *key;
-} keys[] = {
-    {DELAY, "--delay", "both.delay"},
-    {DELAY_FORWARD, "--delay-forward", "forward.delay"},
-    {DELAY_RETURN, "--delay-return", "return.delay"},
-    {JITTER, "--jitter", "forward.jitter"},
-    {RATE, "--rate", "forward.rate"},
-    {RATE_RETURN, "--rate-return", "return.rate"},
-    {OVERHEAD, "--overhead", "overhead"},
-    {QUEUE, "--queue", "both.queue"},
-    {TRACE_START, "--trace-start", "both.erasures.trace.offset"},
-    {SEED, "--seed", "seed"},
-    {DROP_LOG, "--drop-log", "drop_log"},
-    {PCAP_BEFORE, "--pcap-before", "pcap_before"},
-    {PCAP_AFTER, "--pcap-after", "pcap_after"},
-    {TOLERANCE, "--tolerance", "tolerance"},
-};
-
 static _Noreturn void refuse_option(struct conf_errors *e)
 {
     for (size_t i = 0; i < e->len; i++)
@@ -113,7 +23,7 @@ static _Noreturn void refuse_option(struct conf_errors *e)
     exit(argp_err_exit_status);
 }
 
-/* Lays one key over the scenario; a wrong one ends the process. */
+/* Lays one key over the scenario, for the option --`name`; a wrong one ends the process. */
 static void lay_path(struct argp_state *state, struct emu_settings *s, const char *name,
                      const char *arg, const char *key, const char *value, bool plain)
 {
@@ -121,7 +31,7 @@ static void lay_path(struct argp_state *state, struct emu_settings *s, const cha
     struct conf_errors *e = malloc(sizeof *e);
     if (e == NULL)
         argp_failure(state, 1, 0, "out of memory");
-    snprintf(shown, sizeof shown, "%s '%s'", name, arg);
+    snprintf(shown, sizeof shown, "--%s '%s'", name, arg);
     conf_errors_init(e, shown);
     int rc = scenario_set(&s->scenario, key, value, plain, e);
     if (rc < 0)
@@ -129,7 +39,13 @@ static void lay_path(struct argp_state *state, struct emu_settings *s, const cha
     free(e);
 }
 
-static void set_any(struct argp_state *state, struct emu_settings *s, const char *arg)
+/* The row's `choices` is the key. */
+static void set_key(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    lay_path(state, base, row->name, arg, row->choices, arg, true);
+}
+
+static void set_any(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     char key[128];
     const char *equals = strchr(arg, '=');
@@ -138,65 +54,121 @@ static void set_any(struct argp_state *state, struct emu_settings *s, const char
                    arg);
     memcpy(key, arg, (size_t)(equals - arg));
     key[equals - arg] = '\0';
-    lay_path(state, s, "--set", arg, key, equals + 1, false);
+    lay_path(state, base, row->name, arg, key, equals + 1, false);
 }
 
-/* iid:P instead of a trace, and a trace instead of independent losses. */
-static void set_trace(struct argp_state *state, struct emu_settings *s, const char *name,
-                      const char *direction, const char *arg)
+/* iid:P instead of a trace, and a trace instead of independent losses; `choices` is the
+ * direction. */
+static void set_trace(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     char trace[64], iid[64];
     bool random = strncmp(arg, "iid:", 4) == 0;
-    snprintf(trace, sizeof trace, "%s.erasures.trace", direction);
-    snprintf(iid, sizeof iid, "%s.erasures.iid", direction);
-    lay_path(state, s, name, arg, trace, random ? "none" : arg, true);
-    lay_path(state, s, name, arg, iid, random ? arg + 4 : "0", true);
+    snprintf(trace, sizeof trace, "%s.erasures.trace", row->choices);
+    snprintf(iid, sizeof iid, "%s.erasures.iid", row->choices);
+    lay_path(state, base, row->name, arg, trace, random ? "none" : arg, true);
+    lay_path(state, base, row->name, arg, iid, random ? arg + 4 : "0", true);
 }
 
-static void add_rule(struct argp_state *state, struct emu_settings *s, int direction,
-                     const char *name, const char *arg)
+static void set_origin(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    if (strcmp(arg, "start") != 0 && strcmp(arg, "first") != 0)
+        argp_error(state, "--trace-origin '%s' is wrong; right is first or start", arg);
+    lay_path(state, base, row->name, arg, "both.start", *arg == 's' ? "0" : "first", true);
+}
+
+static void set_loop(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    (void)arg;
+    lay_path(state, base, row->name, "", "both.erasures.trace.loop", "yes", true);
+}
+
+/* `max` is the direction. */
+static void add_rule(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct emu_settings *s = base;
     char why[LTP_RULE_ERROR_MAX];
-    int rc = scenario_add_rule(&s->scenario, direction, arg, why);
+    int rc = scenario_add_rule(&s->scenario, (int)row->max, arg, why);
     if (rc == HELIO_ENOMEM)
-        argp_failure(state, 1, 0, "%s '%s': %s", name, arg, why);
+        argp_failure(state, 1, 0, "--%s '%s': %s", row->name, arg, why);
     if (rc < 0)
-        argp_error(state, "%s '%s': %s", name, arg, why);
+        argp_error(state, "--%s '%s': %s", row->name, arg, why);
 }
 
-static error_t loss_option(int key, char *arg, struct argp_state *state, struct emu_settings *s)
+/* It was read before. */
+static void skip_scenario(struct argp_state *state, const struct argument *row, char *arg,
+                          void *base)
 {
-    switch (key) {
-    case SET:
-        set_any(state, s, arg);
-        return 0;
-    case TRACE:
-        set_trace(state, s, "--trace", "forward", arg);
-        return 0;
-    case TRACE_RETURN:
-        set_trace(state, s, "--trace-return", "return", arg);
-        return 0;
-    case TRACE_ORIGIN:
-        if (strcmp(arg, "start") != 0 && strcmp(arg, "first") != 0)
-            argp_error(state, "--trace-origin '%s' is wrong; right is first or start", arg);
-        lay_path(state, s, "--trace-origin", arg, "both.start", *arg == 's' ? "0" : "first", true);
-        return 0;
-    case LOOP:
-        lay_path(state, s, "--loop", "", "both.erasures.trace.loop", "yes", true);
-        return 0;
-    case DROP:
-        add_rule(state, s, SCENARIO_FORWARD, "--drop", arg);
-        return 0;
-    case DROP_RETURN:
-        add_rule(state, s, SCENARIO_RETURN, "--drop-return", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)state;
+    (void)row;
+    (void)arg;
+    (void)base;
 }
 
-static void check_all(const struct emu_settings *s)
+#define KEY(path) .own = set_key, .choices = (path)
+
+const struct argument emu_settings_options[] = {
+    {NULL, .help = "The link:", .group = 2},
+    {"scenario", 0, "FILE",
+     .help = "Read the link from a file (docs/scenario.md); options win over it", .group = 2,
+     .own = skip_scenario},
+    {"set", 0, "KEY=VALUE",
+     .help = "Any key of a scenario, such as forward.queue=20ms or both.delay=5ms", .group = 2,
+     .own = set_any},
+    {"delay", 0, "DURATION", .help = "Delay in each direction (default 0)", .group = 2,
+     KEY("both.delay")},
+    {"delay-forward", 0, "DURATION", .help = "Delay forward only", .group = 2,
+     KEY("forward.delay")},
+    {"delay-return", 0, "DURATION", .help = "Delay of the return only", .group = 2,
+     KEY("return.delay")},
+    {"jitter", 0, "DURATION", .help = "Uniform extra delay forward; frames may overtake",
+     .group = 2, KEY("forward.jitter")},
+    {"rate", 0, "RATE", .help = "Serialise forward frames at this rate (default unlimited)",
+     .group = 2, KEY("forward.rate")},
+    {"rate-return", 0, "RATE", .help = "The same for the return", .group = 2, KEY("return.rate")},
+    {"overhead", 0, "BYTES",
+     .help = "Bytes on the air beside each frame (default: relay 42, for UDP, IPv4 and Ethernet; "
+             "bridge 0)",
+     .group = 2, KEY("overhead")},
+    {"queue", 0, "SIZE|DURATION", .help = "Limit of what waits for the line (default 64MB; none)",
+     .group = 2, KEY("both.queue")},
+    {NULL, .help = "Losses:", .group = 3},
+    {"trace", 0, "TRACE",
+     .help = "Forward: a file, A, F, H, leo-low, leo-high, jpl-47km, iid:P (independent, "
+             "probability P), or none (default)",
+     .group = 3, .own = set_trace, .choices = "forward"},
+    {"trace-return", 0, "TRACE", .help = "The same for the return (default none)", .group = 3,
+     .own = set_trace, .choices = "return"},
+    {"trace-start", 0, "DURATION", .help = "Where in the trace to begin (default 0)", .group = 3,
+     KEY("both.erasures.trace.offset")},
+    {"trace-origin", 0, "first|start",
+     .help =
+         "The trace begins with the first frame of its direction (default), or with the process",
+     .group = 3, .own = set_origin},
+    {"loop", 0, .help = "The trace begins again at its end (default)", .group = 3, .own = set_loop},
+    {"drop", 0, "RULE",
+     .help = "Drop forward frames by LTP segment type, such as report:first=2,per=session; may be "
+             "repeated",
+     .group = 3, .own = add_rule, .max = SCENARIO_FORWARD},
+    {"drop-return", 0, "RULE", .help = "The same for the return", .group = 3, .own = add_rule,
+     .max = SCENARIO_RETURN},
+    {"seed", 0, "N", .help = "Seed of all that is random (default 1)", .group = 3, KEY("seed")},
+    {NULL, .help = "What is written:", .group = 4},
+    {"drop-log", 0, "FILE",
+     .help = "A CSV line for each frame lost, changed or late (.gz: compressed)", .group = 4,
+     KEY("drop_log")},
+    {"pcap-before", 0, "FILE", .help = "Capture of what enters the link", .group = 4,
+     KEY("pcap_before")},
+    {"pcap-after", 0, "FILE", .help = "Capture of what leaves it", .group = 4, KEY("pcap_after")},
+    {"tolerance", 0, "DURATION",
+     .help = "A frame released later than this after it was due is late (default: 50us and the "
+             "batch, a step of the trace, or two frames on the line, whichever is the longest)",
+     .group = 5, KEY("tolerance")},
+    {0}};
+
+void emu_settings_check(struct argp_state *state, void *base)
 {
+    const struct emu_settings *s = base;
+    (void)state;
     struct conf_errors *e = malloc(sizeof *e);
     if (e == NULL) {
         fputs("helio-emu: out of memory\n", stderr);
@@ -207,33 +179,6 @@ static void check_all(const struct emu_settings *s)
         refuse_option(e);
     free(e);
 }
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct emu_settings *s = state->input;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (keys[i].option == key) {
-            lay_path(state, s, keys[i].name, arg, keys[i].key, arg, true);
-            return 0;
-        }
-    }
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = s;
-        return 0;
-    case SCENARIO:
-        return 0; /* was read before */
-    case ARGP_KEY_END:
-        check_all(s);
-        return 0;
-    default:
-        return loss_option(key, arg, state, s);
-    }
-}
-
-static const struct argp_child children[] = {{&emu_run_argp, 0, NULL, 0}, {0}};
-const struct argp emu_settings_argp = {
-    .options = table, .parser = parse_option, .children = children};
 
 /* --scenario FILE and --scenario=FILE; the last one counts. */
 static const char *find_scenario(int argc, char **argv)

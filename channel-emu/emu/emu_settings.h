@@ -4,10 +4,9 @@
 #ifndef CHANNEL_EMU_EMU_SETTINGS_H
 #define CHANNEL_EMU_EMU_SETTINGS_H
 
-#include <argp.h>
-
 #include "channel-emu/scenario/emu_pace.h"
 #include "channel-emu/scenario/scenario.h"
+#include "conf/conf_arguments.h"
 
 #define EMU_DRAIN_AUTO TICK_NEVER /* as long as the longest delay */
 
@@ -24,12 +23,20 @@ struct emu_settings {
     const char *json;      /* file of the report, "-" for the standard output, NULL for none */
 };
 
-/* A child parser of the commands' own (struct argp_child); its input is a struct emu_settings made
- * by emu_settings_init. Wrong values end the process with code 2. */
-extern const struct argp emu_settings_argp;
+/* Parts of the commands' tables (conf/conf_arguments.h), for a struct emu_settings that
+ * emu_settings_init has made; emu_settings_check is to be the `end` of the first. Wrong values end
+ * the process with code 2. */
+extern const struct argument emu_settings_options[];
+void emu_settings_check(struct argp_state *state, void *base);
+/* Both parts, of a table with its struct emu_settings at `offset`. */
+#define EMU_SETTINGS_PARTS(at)                                                                     \
+    {.options = emu_settings_options, .offset = (at), .end = emu_settings_check},                  \
+    {                                                                                              \
+        .options = emu_run_options, .offset = (at)                                                 \
+    }
 
 /* emu_run.c: the options of a run alone, and their defaults; the rest is zero. */
-extern const struct argp emu_run_argp;
+extern const struct argument emu_run_options[];
 struct emu_settings emu_settings_default(void);
 
 /* Sets the defaults and reads the scenario that argv names, so that options override it in any

@@ -1,66 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `helio-emu stream`. Each is a key of the file under a name of its own, and is read
- * as that key. The file is read first, wherever it stands. */
-#include <argp.h>
+/* The options of `helio-emu stream`. Those of the network are keys of the file under names of their
+ * own, and are read as these keys. The file is read first, wherever it stands. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/wan/wan_settings.h"
+#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 
-enum key {
-    LISTEN = 256,
-    TO,
-    RATE,
-    RATE_RETURN,
-    DELAY,
-    DELAY_FORWARD,
-    DELAY_RETURN,
-    LIMIT,
-    STALLS,
-    STALLS_FORWARD,
-    STALLS_RETURN,
-    CONNECTIONS,
-    JSON,
-    DURATION,
-    CONTROL,
-    PRIORITY,
-    CHECK
-};
+#define LAID_MAX 64
 
-static const struct argp_option table[] = {
-    {NULL, 0, NULL, 0, "Where streams go:", 1},
-    {"listen", LISTEN, "ADDR:PORT", 0, "Accept TCP connections here", 1},
-    {"to", TO, "ADDR:PORT", 0, "Connect to there for each of them", 1},
-    {"connections", CONNECTIONS, "N", 0, "At once at most (default 16); others are reset", 1},
-    {NULL, 0, NULL, 0, "The network:", 2},
-    {"rate", RATE, "RATE", 0,
-     "Rate forward, of all connections together (default unlimited); forward is from the one who "
-     "connects",
-     2},
-    {"rate-return", RATE_RETURN, "RATE", 0, "The same for the return", 2},
-    {"delay", DELAY, "DURATION", 0, "Delay in each direction (default 0)", 2},
-    {"delay-forward", DELAY_FORWARD, "DURATION", 0, "Delay forward only", 2},
-    {"delay-return", DELAY_RETURN, "DURATION", 0, "Delay of the return only", 2},
-    {"stalls", STALLS, "STALLS", 0,
-     "When the line stands still: 'every 10s for 200ms', windows such as 2s-2200ms,7s-8s, or none",
-     2},
-    {"stalls-forward", STALLS_FORWARD, "STALLS", 0, "Forward only", 2},
-    {"stalls-return", STALLS_RETURN, "STALLS", 0, "Of the return only", 2},
-    {"limit", LIMIT, "SIZE|auto", 0,
-     "Octets of a connection that are under way in each direction, at most (default auto: those of "
-     "the delay and 20 ms at the rate, 4 MiB at least); the sender waits",
-     2},
-    {NULL, 0, NULL, 0, "The run:", 3},
-    {"json", JSON, "FILE", 0, "Write the account at the end; - is the standard output", 3},
-    {"duration", DURATION, "DURATION", 0, "Stop after this time (default: at Ctrl-C)", 3},
-    {"control", CONTROL, "PATH", 0,
-     "Make a UNIX socket there for helio-emu change and helio-emu status", 3},
-    {"priority", PRIORITY, "realtime|normal", 0,
-     "Real-time scheduling where it is permitted (default), or not", 3},
-    {"check", CHECK, NULL, 0, "Only read the file and the options, and print what would hold", 3},
-    {0}};
+/* What was read; options of the network are applied over the file, in their order. */
+struct line {
+    struct wan_settings settings;
+    struct laid {
+        const struct argument *row;
+        const char *arg;
+    } laid[LAID_MAX];
+    size_t laid_len;
+};
 
 static const char doc[] =
     "Relays TCP streams over an emulated wide area network: rate, delay, stalls, and a limit of "
@@ -72,25 +31,6 @@ static const char doc[] =
     "      --stalls 'every 10s for 200ms'\n"
     "  helio-emu stream examples/emu-stream.yaml --delay 200ms --check\n"
     "Ctrl-C ends it and prints the account; SIGUSR1 prints it on the way.";
-
-/* Options that are keys of the file. */
-static const struct {
-    int option;
-    const char *name, *before, *after; /* of the value, as YAML */
-} keys[] = {
-    {LISTEN, "--listen", "listen: ", ""},
-    {TO, "--to", "to: ", ""},
-    {CONNECTIONS, "--connections", "connections: ", ""},
-    {RATE, "--rate", "forward: {rate: ", "}"},
-    {RATE_RETURN, "--rate-return", "return: {rate: ", "}"},
-    {DELAY, "--delay", "both: {delay: ", "}"},
-    {DELAY_FORWARD, "--delay-forward", "forward: {delay: ", "}"},
-    {DELAY_RETURN, "--delay-return", "return: {delay: ", "}"},
-    {LIMIT, "--limit", "both: {limit: ", "}"},
-    {STALLS, "--stalls", "both: {stalls: ", "}"},
-    {STALLS_FORWARD, "--stalls-forward", "forward: {stalls: ", "}"},
-    {STALLS_RETURN, "--stalls-return", "return: {stalls: ", "}"},
-};
 
 static void stop_if_wrong(struct conf_errors *e)
 {
@@ -116,83 +56,110 @@ static struct conf_errors *errors_new(const char *of)
     return e;
 }
 
-/* As the key's value between quotes, which no value has. */
-static void lay_option(struct wan_settings *s, size_t i, const char *arg, struct argp_state *state)
+/* As the key's value between quotes, which no value has. The row's `choices` is the file's text
+ * with %s for it. */
+static void lay_option(const struct laid *l, struct wan_settings *s)
 {
     char text[4096], shown[160];
-    if (strpbrk(arg, "\"\\\n") != NULL)
-        argp_error(state, "%s '%s': quotes and backslashes are not expected", keys[i].name, arg);
-    int len = snprintf(text, sizeof text, "%s\"%s\"%s", keys[i].before, arg, keys[i].after);
-    if (len < 0 || (size_t)len >= sizeof text)
-        argp_error(state, "%s is too long; a file has room for it", keys[i].name);
-    snprintf(shown, sizeof shown, "%s '%s'", keys[i].name, arg);
+    const char *before = l->row->choices, *at = strstr(before, "%s");
+    const int len =
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - before), before, l->arg, at + 2);
+    snprintf(shown, sizeof shown, "--%s '%s'", l->row->name, l->arg);
     struct conf_errors *e = errors_new(shown);
-    wan_settings_lay(s, text, e);
+    if (len < 0 || (size_t)len >= sizeof text)
+        conf_error(e, 0, "is too long; a file has room for it");
+    else
+        wan_settings_lay(s, text, e);
     stop_if_wrong(e);
 }
 
-static error_t run_option(int key, char *arg, struct argp_state *state, struct wan_settings *s)
+/* It is applied when the file has been read. */
+static void keep_option(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    switch (key) {
-    case JSON:
-        s->json = arg;
-        return 0;
-    case DURATION:
-        s->duration = argument_time(state, "duration", arg, 1);
-        return 0;
-    case CONTROL:
-        s->control = arg;
-        return 0;
-    case CHECK:
-        s->check = true;
-        return 0;
-    case PRIORITY:
-        s->realtime = strcmp(arg, "realtime") == 0;
-        if (!s->realtime && strcmp(arg, "normal") != 0)
-            argp_error(state, "--priority '%s' is wrong; right is realtime or normal", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct line *l = base;
+    if (strpbrk(arg, "\"\\\n") != NULL)
+        argp_error(state, "--%s '%s': quotes and backslashes are not expected", row->name, arg);
+    if (l->laid_len == LAID_MAX)
+        argp_error(state, "at most %d options of the network", LAID_MAX);
+    else
+        l->laid[l->laid_len++] = (struct laid){row, arg};
 }
 
-/* The second time: over the file. */
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_file(struct argp_state *state, char *arg, void *base)
 {
-    struct wan_settings *s = state->input;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (keys[i].option == key) {
-            lay_option(s, i, arg, state);
-            return 0;
-        }
-    }
-    return key == ARGP_KEY_ARG ? 0 : run_option(key, arg, state, s);
-}
-
-/* The first time: only the file is looked for. */
-static error_t find_file(int key, char *arg, struct argp_state *state)
-{
-    struct wan_settings *s = state->input;
-    if (key != ARGP_KEY_ARG)
-        return key > 255 && key < ARGP_KEY_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+    struct line *l = base;
     if (state->arg_num > 0)
         argp_error(state, "'%s' is one file too many", arg);
-    s->file = arg;
-    return 0;
+    l->settings.file = arg;
 }
+
+#define FIELD(member) ARGUMENT_FIELD(struct line, settings.member)
+#define KEY(text) .own = keep_option, .choices = (text)
+
+static const struct argument options[] = {
+    {NULL, .help = "Where streams go:", .group = 1},
+    {"listen", 0, "ADDR:PORT", .help = "Accept TCP connections here", .group = 1,
+     KEY("listen: \"%s\"")},
+    {"to", 0, "ADDR:PORT", .help = "Connect to there for each of them", .group = 1,
+     KEY("to: \"%s\"")},
+    {"connections", 0, "N", .help = "At once at most (default 16); others are reset", .group = 1,
+     KEY("connections: \"%s\"")},
+    {NULL, .help = "The network:", .group = 2},
+    {"rate", 0, "RATE",
+     .help = "Rate forward, of all connections together (default unlimited); forward is from the "
+             "one who connects",
+     .group = 2, KEY("forward: {rate: \"%s\"}")},
+    {"rate-return", 0, "RATE", .help = "The same for the return", .group = 2,
+     KEY("return: {rate: \"%s\"}")},
+    {"delay", 0, "DURATION", .help = "Delay in each direction (default 0)", .group = 2,
+     KEY("both: {delay: \"%s\"}")},
+    {"delay-forward", 0, "DURATION", .help = "Delay forward only", .group = 2,
+     KEY("forward: {delay: \"%s\"}")},
+    {"delay-return", 0, "DURATION", .help = "Delay of the return only", .group = 2,
+     KEY("return: {delay: \"%s\"}")},
+    {"stalls", 0, "STALLS",
+     .help = "When the line stands still: 'every 10s for 200ms', windows such as 2s-2200ms,7s-8s, "
+             "or none",
+     .group = 2, KEY("both: {stalls: \"%s\"}")},
+    {"stalls-forward", 0, "STALLS", .help = "Forward only", .group = 2,
+     KEY("forward: {stalls: \"%s\"}")},
+    {"stalls-return", 0, "STALLS", .help = "Of the return only", .group = 2,
+     KEY("return: {stalls: \"%s\"}")},
+    {"limit", 0, "SIZE|auto",
+     .help = "Octets of a connection that are under way in each direction, at most (default auto: "
+             "those of the delay and 20 ms at the rate, 4 MiB at least); the sender waits",
+     .group = 2, KEY("both: {limit: \"%s\"}")},
+    {NULL, .help = "The run:", .group = 3},
+    {"json", 0, "FILE", .help = "Write the account at the end; - is the standard output",
+     .group = 3, FIELD(json)},
+    {"duration", 0, "DURATION", .help = "Stop after this time (default: at Ctrl-C)", .group = 3,
+     .type = OPTION_DURATION, .min = 1, FIELD(duration)},
+    {"control", 0, "PATH",
+     .help = "Make a UNIX socket there for helio-emu change and helio-emu status", .group = 3,
+     FIELD(control)},
+    {"priority", 0, "realtime|normal",
+     .help = "Real-time scheduling where it is permitted (default), or not", .group = 3,
+     .type = OPTION_CHOICE, .choices = "normal|realtime", FIELD(realtime)},
+    {"check", 0, .help = "Only read the file and the options, and print what would hold",
+     .group = 3, .type = OPTION_BOOL, FIELD(check)},
+    {0}};
+
+static const struct argument_table table = {
+    .options = options, .word = take_file, .args_doc = "[FILE]", .doc = doc};
 
 void wan_options_read(struct wan_settings *s, int argc, char **argv)
 {
-    const struct argp first = {table, find_file, "[FILE]", doc, NULL, NULL, NULL};
-    const struct argp second = {table, parse_option, "[FILE]", doc, NULL, NULL, NULL};
+    struct line l = {.settings = *s};
     argp_err_exit_status = 2;
-    argument_parse(&first, argc, argv, 0, s);
+    argument_table_parse(&table, argc, argv, &l);
+    *s = l.settings;
     if (s->file != NULL) {
         struct conf_errors *e = errors_new(s->file);
         wan_settings_load(s, s->file, e);
         stop_if_wrong(e);
     }
-    argument_parse(&second, argc, argv, 0, s);
+    for (size_t i = 0; i < l.laid_len; i++)
+        lay_option(&l.laid[i], s);
     struct conf_errors *e = errors_new(s->file != NULL ? s->file : "");
     wan_settings_check(s, e);
     stop_if_wrong(e);

@@ -120,7 +120,7 @@ class AcmTest(unittest.TestCase):
 
     def test_wrong_words(self):
         for options, message in [((), "--esn0 is missing"), (("--esn0", "9"), "right is -100dB to 100dB"), (("--esn0", "9dB"), "--symbols is missing"),
-                                 (("--esn0", "9dB", "--symbols", "5", "--slope", "3"), "right is 1 or 2"),
+                                 (("--esn0", "9dB", "--symbols", "5", "--slope", "3"), "write a value from 1 to 2"),
                                  (("--esn0", "9dB", "--symbols", "5", "--margin", "-1dB"), "right is 0dB to 100dB"),
                                  (("--esn0", "9dB", "--symbols", "5", "more"), "one file too many")]:
             done = self.acm([1.0], *options)

@@ -330,7 +330,7 @@ class PowerTest(unittest.TestCase):
         for arguments, message in [((), b"the file is missing"), ((path,), b"say either --mean-margin"), ((path, path), b"one file too many"),
                                    ((path, "--mean-margin", "3dB", "--sensitivity", "1"), b"say either --mean-margin"),
                                    ((path, "--mean-margin", "3"), b"right is 0dB to 60dB"), ((path, "--sensitivity", "0"), b"a power above 0"),
-                                   ((path, "--mean-margin", "3dB", "--unit", "V"), b"right is linear, dB, dBm, mW or W"),
+                                   ((path, "--mean-margin", "3dB", "--unit", "V"), b"write one of: linear, dB, dBm, mW, W"),
                                    ((path, "--mean-margin", "3dB", "--interleaver", "2000s"), b"is deeper than")]:
             p = trace("from-power", *arguments)
             self.assertEqual(p.returncode, 2, arguments)

@@ -142,7 +142,7 @@ class TracesTest(unittest.TestCase):
         for options, message in [(("-f", "dtnsim"), b"--rate is missing"), (("-f", "one", "--rate", "1bit/s"), b"--rate is for --format dtnsim"),
                                  (("-f", "csv", "--nodes", "1,2"), b"--nodes is for"), (("-f", "one", "--nodes", "3,3"), b"right are two numbers"),
                                  (("-f", "one", "--nodes", "3"), b"right are two numbers"), (("-f", "one", "--every", "1s"), b"--every is for"),
-                                 (("-f", "dtnsim", "--rate", "unlimited"), b"right is a rate"), (("-f", "frames", "--every", "0s"), b"--every '0s' is wrong")]:
+                                 (("-f", "dtnsim", "--rate", "unlimited"), b"--rate: unlimited is out of range"), (("-f", "frames", "--every", "0s"), b"--every: 0s is out of range")]:
             p = trace("convert", "A", "-", *options)
             self.assertEqual(p.returncode, 2)
             self.assertIn(message, p.stderr)
@@ -233,8 +233,8 @@ class TracesTest(unittest.TestCase):
     def test_wrong_options_and_files(self):
         for arguments, message in [((), b"a command is missing: gen, from-power, convert, info, sites or acm; try "), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),
                                    (("gen", "-p", "B"), b"right is A, F, H, leo-low, leo-high or jpl-47km"),
-                                   (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
-                                   (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
+                                   (("gen", "-p", "A", "--steps", "0"), b"write a value of at least 1"),
+                                   (("gen", "-p", "A", "--step", "1"), b"write a duration"),
                                    (("sites", "--cloud", "0.4,1ns", "-o", "x"), b"below a thousandth of --step"),
                                    (("sites", "--cloud", "0.999,1ms", "-o", "x"), b"which is more than 10^9"),
                                    (("sites", "--cloud", "0.4,30min", "-o", "x" * 4001), b"-o is longer than 4000 characters"),
@@ -244,7 +244,7 @@ class TracesTest(unittest.TestCase):
                                    (("gen", "--scintillation", "lognormal", "--elevation", "30", "--fibre", "0"), b"a number of Zernike modes from 1"),
                                    (("gen", "--scintillation", "lognormal", "--elevation", "30", "--profile", "slc"), b"right is hv57, slc-day, slc-night"),
                                    (("convert", "A"), b"right is IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
-                                   (("convert", "A", "-", "-f", "xml"), b"right is compact, runs, steps, csv, one, dtnsim or frames")]:
+                                   (("convert", "A", "-", "-f", "xml"), b"write one of: compact, runs, steps, csv, one, dtnsim, frames")]:
             p = trace(*arguments)
             self.assertEqual(p.returncode, 2, arguments)
             self.assertIn(message, p.stderr)
