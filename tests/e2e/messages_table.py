@@ -170,8 +170,8 @@ LABS = (
         also=":6: 1-2: the lab is over"),
     Wrong("a wrong key of a campaign", "campaign", CAMPAIGN.replace("sweep", "swep"), "6: an experiment has no key \"swep\"", "did you mean sweep?"),
     *(Wrong(f"{key}: {value} in a campaign", "campaign", CAMPAIGN.replace("sweep: {trace: [none]}", f"sweep: {{{key}: [{good}, {value}]}}"), "6: ", says)
-      for key, good, value, says in (("segment", "1024B", "1B", "segment '1B': expected a size"), ("bundle", "500kB", "0", "bundle '0': expected 1 to"),
-                                     ("duration", "100ms", "0s", "duration '0s': expected more than 0"), ("warmup", "50ms", "9s", "warmup: it must be shorter"),
+      for key, good, value, says in (("segment", "1024B", "1B", "segment '1B': expected a size"), ("bundle", "500kB", "0", "bundle: 0 is out of range; write a value from 1"),
+                                     ("duration", "100ms", "0s", "duration: 0s is out of range"), ("warmup", "50ms", "9s", "warmup: it must be shorter"),
                                      ("drop", "'report:first=2'", "'reprot:first=2'", "did you mean report?"))),
     Wrong("a wrong key of a channel", "channel", "forward: {bandwidth: 1Mbit/s}\n", "1: forward.bandwidth", "did you mean rate?"),
     Wrong("a wrong drop rule of a channel", "channel", "forward:\n  rules: [\"reprot:first=2\"]\n", "2: forward.rules", "did you mean report?"),

@@ -1,144 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two tables of options with a common part, one parser. What can go wrong is what people type; each
  * message names the option and what would be right. */
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 #include "tools/ltp/ltp_tool_options.h"
 
-enum {
-    KEY_LOCAL = 256,
-    KEY_REMOTE,
-    KEY_SOURCE,
-    KEY_ENGINE,
-    KEY_PEER,
-    KEY_SERVICE,
-    KEY_RATE,
-    KEY_OVERHEAD,
-    KEY_RTO,
-    KEY_TIMEOUT,
-    KEY_LOG,
-    KEY_JSON,
-    KEY_RED,
-    KEY_ORANGE,
-    KEY_OUTPUT,
-    KEY_COUNT,
-    KEY_BLOCK_MAX,
-    KEY_IDLE
-};
-
-#define COMMON_OPTIONS                                                                             \
-    {"local", KEY_LOCAL, "ADDR:PORT", 0, "our socket; port 0 chooses one", 0},                     \
-        {"source",                                                                                 \
-         KEY_SOURCE,                                                                               \
-         "address|exact|any",                                                                      \
-         0,                                                                                        \
-         "which datagrams are accepted: from the address of --remote, from its port too, or all "  \
-         "(address)",                                                                              \
-         0},                                                                                       \
-        {"engine", KEY_ENGINE, "N", 0, "our LTP engine number", 0},                                \
-        {"peer-engine", KEY_PEER, "N", 0, "the peer's LTP engine number", 0},                      \
-        {"service", KEY_SERVICE, "N", 0, "client service (1)", 0},                                 \
-        {"rto", KEY_RTO, "TIME", 0, "retransmission timer (1s)", 0},                               \
-        {"rate", KEY_RATE, "RATE", 0, "bits on the air (unlimited)", 0},                           \
-        {"overhead", KEY_OVERHEAD, "BYTES", 0, "on the air beside each segment (42)", 0},          \
-        {"timeout", KEY_TIMEOUT, "TIME", 0, "fail then (never)", 0},                               \
-        {"log", KEY_LOG, "FILE", 0, "append the segment log (docs/segment-log.md)", 0},            \
-    {                                                                                              \
-        "json", KEY_JSON, NULL, 0, "print the result as JSON", 0                                   \
-    }
-
-static const struct argp_option send_options[] = {
-    {"remote", KEY_REMOTE, "ADDR:PORT", 0, "where segments go", 0},
-    {"red", KEY_RED, "all|none|BYTES", 0, "how much of each block is red, reliable (all)", 0},
-    {"orange", KEY_ORANGE, NULL, 0, "sent once, and a helio-ltp shows what arrived; nothing is red",
-     0},
-    COMMON_OPTIONS,
-    {0}};
-
-static const struct argp_option receive_options[] = {
-    {"remote", KEY_REMOTE, "ADDR:PORT", 0,
-     "where our segments go (where the latest datagrams came from)", 0},
-    {"output", KEY_OUTPUT, "DIR", 0, "folder for the files", 0},
-    {"count", KEY_COUNT, "N", 0, "end after N blocks (at a signal)", 0},
-    {"block-max", KEY_BLOCK_MAX, "SIZE", 0, "longest block taken (1GiB)", 0},
-    {"idle-timeout", KEY_IDLE, "TIME", 0,
-     "give a block up in which nothing arrives (red never, green 10 x rto)", 0},
-    COMMON_OPTIONS,
-    {0}};
-
-static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct argp_state *state)
+static void set_red(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    switch (key) {
-    case KEY_RATE:
-        o->rate_bps = argument_rate(state, "rate", arg);
-        return 0;
-    case KEY_OVERHEAD:
-        o->overhead = argument_size(state, "overhead", arg, 0, 65535);
-        return 0;
-    case KEY_RTO:
-        o->span.rto = argument_time(state, "rto", arg, 100 * TICK_US);
-        return 0;
-    case KEY_TIMEOUT:
-        o->timeout = argument_time(state, "timeout", arg, 0);
-        return 0;
-    case KEY_RED:
-        o->red = strcmp(arg, "all") == 0    ? LTP_TOOL_ALL
-                 : strcmp(arg, "none") == 0 ? 0
-                                            : argument_size(state, "red", arg, 0, UINT32_MAX);
-        o->orange = false;
-        return 0;
-    case KEY_ORANGE:
-        o->orange = true;
-        o->red = 0;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct ltp_tool_options *o = base;
+    o->red = strcmp(arg, "all") == 0    ? LTP_TOOL_ALL
+             : strcmp(arg, "none") == 0 ? 0
+                                        : argument_number(state, row, arg);
+    o->orange = false;
 }
 
-static error_t parse_names(struct ltp_tool_options *o, int key, char *arg, struct argp_state *state)
+static void set_orange(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    switch (key) {
-    case KEY_LOCAL:
-        o->local = argument_address(state, "local", arg);
-        return 0;
-    case KEY_REMOTE:
-        o->remote = argument_address(state, "remote", arg);
-        return 0;
-    case KEY_SOURCE:
-        if (strcmp(arg, "address") != 0 && strcmp(arg, "exact") != 0 && strcmp(arg, "any") != 0)
-            argument_want(state, "source", arg, "address, exact or any");
-        o->source = arg[0] == 'e'             ? ADDRESS_CHECK_EXACT
-                    : strcmp(arg, "any") == 0 ? ADDRESS_CHECK_ANY
-                                              : ADDRESS_CHECK_HOST;
-        return 0;
-    case KEY_ENGINE:
-        o->engine = argument_count(state, "engine", arg, 1, UINT64_MAX);
-        return 0;
-    case KEY_PEER:
-        o->peer_engine = argument_count(state, "peer-engine", arg, 1, UINT64_MAX);
-        return 0;
-    case KEY_SERVICE:
-        o->service = argument_count(state, "service", arg, 0, UINT32_MAX);
-        return 0;
-    case KEY_LOG:
-        o->log = arg;
-        return 0;
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    default:
-        return parse_line(o, key, arg, state);
-    }
+    struct ltp_tool_options *o = base;
+    (void)state;
+    (void)row;
+    (void)arg;
+    o->orange = true;
+    o->red = 0;
 }
 
-static void check_options(const struct ltp_tool_options *o, struct argp_state *state)
+#define FIELD(member) ARGUMENT_FIELD(struct ltp_tool_options, member)
+#define TIME(low) .type = OPTION_DURATION, .min = (low)
+#define COUNT(low, high) .type = OPTION_COUNT, .min = (low), .max = (high)
+#define SIZE(low, high) .type = OPTION_SIZE, .min = (low), .max = (high)
+
+static const struct argument common_options[] = {
+    {"local", 0, "ADDR:PORT", .help = "our socket; port 0 chooses one", .type = OPTION_ADDRESS,
+     FIELD(local)},
+    {"source", 0, "address|exact|any",
+     .help = "which datagrams are accepted: from the address of --remote, from its port too, or "
+             "all (address)",
+     .type = OPTION_CHOICE, .choices = "address|exact|any", FIELD(source)},
+    {"engine", 0, "N", .help = "our LTP engine number", COUNT(1, 0), FIELD(engine)},
+    {"peer-engine", 0, "N", .help = "the peer's LTP engine number", COUNT(1, 0),
+     FIELD(peer_engine)},
+    {"service", 0, "N", .help = "client service (1)", COUNT(0, UINT32_MAX), FIELD(service)},
+    {"rto", 0, "TIME", .help = "retransmission timer (1s)", TIME(100 * TICK_US), FIELD(span.rto)},
+    {"rate", 0, "RATE", .help = "bits on the air (unlimited)", .type = OPTION_RATE, .min = 1,
+     .choices = "unlimited", FIELD(rate_bps)},
+    {"overhead", 0, "BYTES", .help = "on the air beside each segment (42)", SIZE(0, 65535),
+     FIELD(overhead)},
+    {"timeout", 0, "TIME", .help = "fail then (never)", TIME(0), FIELD(timeout)},
+    {"log", 0, "FILE", .help = "append the segment log (docs/segment-log.md)", FIELD(log)},
+    {"json", 0, .help = "print the result as JSON", .type = OPTION_BOOL, FIELD(json)},
+    {0}};
+
+static const struct argument send_options[] = {
+    {"remote", 0, "ADDR:PORT", .help = "where segments go", .type = OPTION_ADDRESS, FIELD(remote)},
+    {"red", 0, "all|none|BYTES", .help = "how much of each block is red, reliable (all)",
+     SIZE(0, UINT32_MAX), .own = set_red},
+    {"orange", 0, .help = "sent once, and a helio-ltp shows what arrived; nothing is red",
+     .own = set_orange},
+    {0}};
+
+static const struct argument receive_options[] = {
+    {"remote", 0, "ADDR:PORT",
+     .help = "where our segments go (where the latest datagrams came from)", .type = OPTION_ADDRESS,
+     FIELD(remote)},
+    {"output", 0, "DIR", .help = "folder for the files", FIELD(output)},
+    {"count", 0, "N", .help = "end after N blocks (at a signal)", COUNT(1, UINT32_MAX),
+     FIELD(blocks)},
+    {"block-max", 0, "SIZE", .help = "longest block taken (1GiB)", SIZE(1, UINT32_MAX),
+     FIELD(block_max)},
+    {"idle-timeout", 0, "TIME",
+     .help = "give a block up in which nothing arrives (red never, green 10 x rto)", TIME(0),
+     FIELD(idle)},
+    {0}};
+
+static void take_files(struct argp_state *state, char *arg, void *base)
 {
+    struct ltp_tool_options *o = base;
+    if (o->receive)
+        argp_error(state, "%s: what is this? Options only", arg);
+    o->files = state->argv + state->next - 1;
+    o->count = (size_t)(state->argc - state->next + 1);
+    state->next = state->argc;
+}
+
+static void check_options(struct argp_state *state, void *base)
+{
+    const struct ltp_tool_options *o = base;
     if (!address_given(&o->local))
         argp_error(state, "--local ADDR:PORT is missing: our own socket");
     if (o->engine == 0 || o->peer_engine == 0)
@@ -149,39 +99,6 @@ static void check_options(const struct ltp_tool_options *o, struct argp_state *s
         argp_error(state, "--remote ADDR:PORT is missing: where segments go");
     if (!o->receive && o->count == 0)
         argp_error(state, "FILE is missing: what is to be sent");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct ltp_tool_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->ltp;
-        return 0;
-    case KEY_OUTPUT:
-        o->output = arg;
-        return 0;
-    case KEY_COUNT:
-        o->blocks = argument_count(state, "count", arg, 1, UINT32_MAX);
-        return 0;
-    case KEY_BLOCK_MAX:
-        o->block_max = argument_size(state, "block-max", arg, 1, UINT32_MAX);
-        return 0;
-    case KEY_IDLE:
-        o->idle = argument_time(state, "idle-timeout", arg, 0);
-        return 0;
-    case ARGP_KEY_ARGS:
-        if (o->receive)
-            argp_error(state, "%s: what is this? Options only", state->argv[state->next]);
-        o->files = state->argv + state->next;
-        o->count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        check_options(o, state);
-        return 0;
-    default:
-        return parse_names(o, key, arg, state);
-    }
 }
 
 static const char usage[] =
@@ -209,37 +126,39 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
                                    .red = LTP_TOOL_ALL,
                                    .block_max = UINT64_C(1) << 30};
     ltp_arguments_init(&o->ltp, &o->span, without);
-    const struct argp_child children[] = {{&o->ltp.argp, 0, "LTP:", 0}, {0}};
-    const struct argp send = {
-        send_options,
-        parse_option,
-        "FILE...",
-        "Sends each file as one LTP block; exit code 0 when the peer has all red "
-        "parts, and all orange blocks."
-        "\vexample:\n"
-        "  helio-ltp send image.tif --local 127.0.0.1:1113 \\\n"
-        "      --remote 127.0.0.1:1114 --engine 1 --peer-engine 2\n",
-        children,
-        NULL,
-        NULL};
-    const struct argp receive = {
-        receive_options,
-        parse_option,
-        "",
-        "Writes each LTP block to a file ORIGINATOR.SESSION in a folder; one that is not whole "
-        "keeps the name ORIGINATOR.SESSION.part."
-        "\vexample:\n"
-        "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 \\\n"
-        "      --output in\n",
-        children,
-        NULL,
-        NULL};
+    const struct argument_part parts[] = {
+        {.options = common_options},
+        {o->ltp.options, offsetof(struct ltp_tool_options, ltp), "LTP:", 0, NULL},
+        {0}};
+    const struct argument_table send = {
+        .options = send_options,
+        .parts = parts,
+        .word = take_files,
+        .end = check_options,
+        .args_doc = "FILE...",
+        .doc = "Sends each file as one LTP block; exit code 0 when the peer has all red "
+               "parts, and all orange blocks."
+               "\vexample:\n"
+               "  helio-ltp send image.tif --local 127.0.0.1:1113 \\\n"
+               "      --remote 127.0.0.1:1114 --engine 1 --peer-engine 2\n"};
+    const struct argument_table receive = {
+        .options = receive_options,
+        .parts = parts,
+        .word = take_files,
+        .end = check_options,
+        .args_doc = "",
+        .doc =
+            "Writes each LTP block to a file ORIGINATOR.SESSION in a folder; one that is not whole "
+            "keeps the name ORIGINATOR.SESSION.part."
+            "\vexample:\n"
+            "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 \\\n"
+            "      --output in\n"};
     const struct {
         const char *name; /* what messages begin with */
-        const struct argp *argp;
+        const struct argument_table *table;
     } commands[] = {{"helio-ltp send", &send}, {"helio-ltp receive", &receive}};
     argp_program_version = "helio-ltp " HELIO_VERSION;
     size_t i = argument_command(argc, argv, commands, 2, sizeof *commands, usage);
     o->receive = i == 1;
-    argument_parse(commands[i].argp, argc - 1, argv + 1, 0, o);
+    argument_table_parse(commands[i].table, argc - 1, argv + 1, o);
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/units.h"
 #include "base/words.h"
 #include "channel-emu/scenario/drop_log.h"
 #include "channel-emu/trace/trace_file.h"
@@ -23,75 +22,6 @@
 #include "tools/sim/sim_recovery.h"
 #include "tools/sim/sim_report.h"
 #include "tools/sim/stack.h"
-
-enum {
-    OPT_TRACE = 256,
-    OPT_TRACE_OFFSET,
-    OPT_RATE,
-    OPT_OVERHEAD,
-    OPT_DELAY,
-    OPT_PROCESSING,
-    OPT_BUNDLE,
-    OPT_DURATION,
-    OPT_WARMUP,
-    OPT_FOLLOW,
-    OPT_SEED,
-    OPT_LOG,
-    OPT_LOG_NODE,
-    OPT_JSON,
-    OPT_DROP,
-    OPT_DROP_RETURN,
-    OPT_COLOUR,
-    OPT_RESEND,
-    OPT_DROP_LOG,
-    OPT_JITTER,
-    OPT_RETURN_TRACE,
-    OPT_RETURN_OFFSET,
-    OPT_RETURN_RATE
-};
-
-static const struct argp_option options[] = {
-    {"trace", OPT_TRACE, "FILE|NAME|none|iid:P", 0,
-     "Erasures from node 1 to node 2: a file, A, F, H, leo-low, leo-high, jpl-47km, none, or "
-     "independent "
-     "with "
-     "probability P [A]",
-     0},
-    {"trace-offset", OPT_TRACE_OFFSET, "TIME", 0, "Where in the trace the run starts [0]", 0},
-    {"return-trace", OPT_RETURN_TRACE, "FILE|NAME|none|iid:P", 0,
-     "Erasures from node 2 to node 1 [none]", 0},
-    {"return-offset", OPT_RETURN_OFFSET, "TIME", 0, "Where in that trace the run starts [0]", 0},
-    {"return-rate", OPT_RETURN_RATE, "RATE", 0,
-     "Nominal rate of the return direction; unlimited: sending takes no time [unlimited]", 0},
-    {"drop", OPT_DROP, "RULE", 0,
-     "Lose certain segments from node 1 to node 2, as in checkpoint:first=2; several are allowed",
-     0},
-    {"drop-return", OPT_DROP_RETURN, "RULE", 0,
-     "The same in the return direction, as in report:every=10", 0},
-    {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air [500Mbit/s]", 0},
-    {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 0},
-    {"delay", OPT_DELAY, "TIME", 0, "Propagation in each direction [5ms]", 0},
-    {"processing", OPT_PROCESSING, "TIME", 0, "Between a checkpoint's arrival and its report [0]",
-     0},
-    {"jitter", OPT_JITTER, "TIME", 0,
-     "From node 1 to node 2 each segment takes up to so much longer, and may overtake [0]", 0},
-    {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
-    {"colour", OPT_COLOUR, "red|green|orange", 0,
-     "Reliable, sent once, or sent once and answered [red]", 0},
-    {"resend", OPT_RESEND, "N", 0, "Orange: times that a lost block is sent again [3]", 0},
-    {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
-    {"warmup", OPT_WARMUP, "TIME", 0,
-     "Blocks that arrive earlier do not count for the goodput, nor does this time [0]", 0},
-    {"follow", OPT_FOLLOW, "yes|no", 0,
-     "Times are of all sessions that begin between warm-up and end, each followed to its own end, "
-     "instead of those that end in time [no]",
-     0},
-    {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
-    {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV; .gz: compressed)", 0},
-    {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
-    {"drop-log", OPT_DROP_LOG, "FILE", 0, "Write what the channel lost (CSV; .gz: compressed)", 0},
-    {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
-    {0}};
 
 struct arguments {
     struct sim_params params;
@@ -110,108 +40,19 @@ struct log {
     uint64_t node; /* 0 = both */
 };
 
-static void parse_drop(struct argp_state *state, int way, const char *arg)
+/* `max` of the row is the direction. */
+static void add_drop(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    struct arguments *a = state->input;
-    size_t *n = &a->params.drop_count[way];
+    struct arguments *a = base;
+    size_t *n = &a->params.drop_count[row->max];
     char error[LTP_RULE_ERROR_MAX];
     if (*n == LTP_RULES_MAX)
         argp_error(state, "more than %u drop rules", LTP_RULES_MAX);
-    else if (ltp_rule_parse(&a->drop[way][*n], arg, error) != 0)
+    else if (ltp_rule_parse(&a->drop[row->max][*n], arg, error) != 0)
         argp_error(state, "%s", error);
     else
         (*n)++;
-    a->params.drop[way] = a->drop[way];
-}
-
-static error_t parse_return(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    struct sim_params *p = &a->params;
-    switch (key) {
-    case OPT_RETURN_TRACE:
-        p->back_name = arg;
-        return 0;
-    case OPT_RETURN_OFFSET:
-        p->back_offset = argument_time(state, "return-offset", arg, 0);
-        return 0;
-    case OPT_RETURN_RATE:
-        if (units_rate(arg, &p->back_rate_bps) != 0)
-            argument_want(state, "return-rate", arg, units_rate_hint);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse_link(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    struct sim_params *p = &a->params;
-    switch (key) {
-    case OPT_TRACE:
-        a->trace = arg;
-        return 0;
-    case OPT_TRACE_OFFSET:
-        p->trace_offset = argument_time(state, "trace-offset", arg, 0);
-        return 0;
-    case OPT_RATE:
-        if (units_rate(arg, &p->rate_bps) != 0 || p->rate_bps == 0)
-            argument_want(state, "rate", arg, units_rate_hint);
-        return 0;
-    case OPT_OVERHEAD:
-        p->overhead = (uint32_t)argument_size(state, "overhead", arg, 0, 65535);
-        return 0;
-    case OPT_DELAY:
-        p->delay = argument_time(state, "delay", arg, 0);
-        return 0;
-    case OPT_DROP:
-    case OPT_DROP_RETURN:
-        parse_drop(state, key == OPT_DROP_RETURN, arg);
-        return 0;
-    case OPT_PROCESSING:
-        p->span.report_delay = argument_time(state, "processing", arg, 0);
-        return 0;
-    case OPT_JITTER:
-        p->jitter = argument_time(state, "jitter", arg, 0);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static void parse_colour(struct argp_state *state, const char *arg, enum sim_colour *out)
-{
-    static const char *const names[] = {"red", "green", "orange"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(arg, names[i]) == 0) {
-            *out = (enum sim_colour)i;
-            return;
-        }
-    }
-    argument_want(state, "colour", arg, "red, green or orange");
-}
-
-static error_t parse_orange(int key, const char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case OPT_COLOUR:
-        parse_colour(state, arg, &a->params.colour);
-        return 0;
-    case OPT_RESEND:
-        a->params.resend = argument_count(state, "resend", arg, 0, 1000000);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static void parse_log_node(struct argp_state *state, const char *arg, uint64_t *node)
-{
-    if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0 && strcmp(arg, "both") != 0)
-        argument_want(state, "log-node", arg, "1, 2 or both");
-    *node = strcmp(arg, "both") == 0 ? 0 : (uint64_t)(arg[0] - '0');
+    a->params.drop[row->max] = a->drop[row->max];
 }
 
 /* What is of one pair of nodes alone. */
@@ -228,8 +69,9 @@ static void check_crowd(struct argp_state *state, const struct arguments *a)
                    p->colour != SIM_RED ? "; --red says what share of the blocks is red" : "");
 }
 
-static void refuse_word(struct argp_state *state, const char *word)
+static void refuse_word(struct argp_state *state, char *word, void *base)
 {
+    (void)base;
     static const char *const commands[] = {"stack"};
     if (strcmp(word, commands[0]) == 0) {
         fputs("helio-sim: 'stack' must come first, before all options. Try 'helio-sim --help'\n",
@@ -241,74 +83,75 @@ static void refuse_word(struct argp_state *state, const char *word)
     argp_error(state, "unexpected argument '%s'", word);
 }
 
-static error_t parse_rest(int key, char *arg, struct argp_state *state)
+static void check_options(struct argp_state *state, void *base)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case OPT_LOG:
-        a->log_path = arg;
-        return 0;
-    case OPT_LOG_NODE:
-        parse_log_node(state, arg, &a->log_node);
-        return 0;
-    case OPT_DROP_LOG:
-        a->drops_path = arg;
-        return 0;
-    case OPT_JSON:
-        a->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        refuse_word(state, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (a->params.warmup >= a->params.duration)
-            argp_error(state, "--warmup: expected less than the duration");
-        if (a->crowd.peers.count > 0)
-            check_crowd(state, a);
-        a->params.recovery_name = a->ltp.recovery;
-        sim_settle_rto(&a->params);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = base;
+    if (a->params.warmup >= a->params.duration)
+        argp_error(state, "--warmup: expected less than the duration");
+    if (a->crowd.peers.count > 0)
+        check_crowd(state, a);
+    a->params.recovery_name = a->ltp.recovery;
+    sim_settle_rto(&a->params);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    struct sim_params *p = &a->params;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->ltp;
-        state->child_inputs[1] = p;
-        state->child_inputs[2] = &a->crowd;
-        return 0;
-    case OPT_BUNDLE:
-        p->bundle = argument_size(state, "bundle", arg, 1, UINT32_MAX);
-        return 0;
-    case OPT_DURATION:
-        p->duration = argument_time(state, "duration", arg, 0);
-        if (p->duration == 0)
-            argument_want(state, "duration", arg, "more than 0");
-        return 0;
-    case OPT_WARMUP:
-        p->warmup = argument_time(state, "warmup", arg, 0);
-        return 0;
-    case OPT_FOLLOW:
-        p->follow = strcmp(arg, "yes") == 0;
-        if (!p->follow && strcmp(arg, "no") != 0)
-            argument_want(state, "follow", arg, "yes or no");
-        return 0;
-    case OPT_SEED:
-        p->seed = argument_count(state, "seed", arg, 0, INT64_MAX);
-        return 0;
-    default:
-        if (parse_link(key, arg, state) == 0 || parse_return(key, arg, state) == 0 ||
-            parse_orange(key, arg, state) == 0)
-            return 0;
-        return parse_rest(key, arg, state);
-    }
-}
+#define FIELD(member) ARGUMENT_FIELD(struct arguments, member)
+
+static const struct argument options[] = {
+    {"trace", 0, "FILE|NAME|none|iid:P",
+     .help = "Erasures from node 1 to node 2: a file, A, F, H, leo-low, leo-high, jpl-47km, none, "
+             "or independent with probability P [A]",
+     FIELD(trace)},
+    {"trace-offset", 0, "TIME", .help = "Where in the trace the run starts [0]",
+     .type = OPTION_DURATION, FIELD(params.trace_offset)},
+    {"return-trace", 0, "FILE|NAME|none|iid:P", .help = "Erasures from node 2 to node 1 [none]",
+     FIELD(params.back_name)},
+    {"return-offset", 0, "TIME", .help = "Where in that trace the run starts [0]",
+     .type = OPTION_DURATION, FIELD(params.back_offset)},
+    {"return-rate", 0, "RATE",
+     .help = "Nominal rate of the return direction; unlimited: sending takes no time [unlimited]",
+     .type = OPTION_RATE, .min = 1, .choices = "unlimited", FIELD(params.back_rate_bps)},
+    {"drop", 0, "RULE",
+     .help = "Lose certain segments from node 1 to node 2, as in checkpoint:first=2; several are "
+             "allowed",
+     .own = add_drop, .max = 0},
+    {"drop-return", 0, "RULE", .help = "The same in the return direction, as in report:every=10",
+     .own = add_drop, .max = 1},
+    {"rate", 0, "RATE", .help = "Nominal rate, bits on the air [500Mbit/s]", .type = OPTION_RATE,
+     .min = 1, FIELD(params.rate_bps)},
+    {"overhead", 0, "BYTES", .help = "On the air beside each segment [42]", .type = OPTION_SIZE,
+     .max = 65535, FIELD(params.overhead)},
+    {"delay", 0, "TIME", .help = "Propagation in each direction [5ms]", .type = OPTION_DURATION,
+     FIELD(params.delay)},
+    {"processing", 0, "TIME", .help = "Between a checkpoint's arrival and its report [0]",
+     .type = OPTION_DURATION, FIELD(params.span.report_delay)},
+    {"jitter", 0, "TIME",
+     .help = "From node 1 to node 2 each segment takes up to so much longer, and may overtake [0]",
+     .type = OPTION_DURATION, FIELD(params.jitter)},
+    {"bundle", 0, "SIZE", .help = "Bytes of a block [500kB]", .type = OPTION_SIZE, .min = 1,
+     .max = UINT32_MAX, FIELD(params.bundle)},
+    {"colour", 0, "red|green|orange",
+     .help = "Reliable, sent once, or sent once and answered [red]", .type = OPTION_CHOICE,
+     .choices = "red|green|orange", FIELD(params.colour)},
+    {"resend", 0, "N", .help = "Orange: times that a lost block is sent again [3]",
+     .type = OPTION_COUNT, .max = 1000000, FIELD(params.resend)},
+    {"duration", 0, "TIME", .help = "Virtual time [100s]", .min = 1, .type = OPTION_DURATION,
+     FIELD(params.duration)},
+    {"warmup", 0, "TIME",
+     .help = "Blocks that arrive earlier do not count for the goodput, nor does this time [0]",
+     .type = OPTION_DURATION, FIELD(params.warmup)},
+    {"follow", 0, "yes|no",
+     .help = "Times are of all sessions that begin between warm-up and end, each followed to its "
+             "own end, instead of those that end in time [no]",
+     .type = OPTION_CHOICE, .choices = "no|yes", FIELD(params.follow)},
+    {"seed", 0, "N", .help = "Of everything random [1]", .type = OPTION_COUNT, .max = INT64_MAX,
+     FIELD(params.seed)},
+    {"log", 0, "FILE", .help = "Write the segment log (CSV; .gz: compressed)", FIELD(log_path)},
+    {"log-node", 0, "1|2|both", .help = "Whose events the log holds [both]", .type = OPTION_CHOICE,
+     .choices = "both|1|2", FIELD(log_node)},
+    {"drop-log", 0, "FILE", .help = "Write what the channel lost (CSV; .gz: compressed)",
+     FIELD(drops_path)},
+    {"json", 0, .help = "Print the result as JSON", .type = OPTION_BOOL, FIELD(json)},
+    {0}};
 
 /* Returns an exit code. */
 static int load_trace(const char *option, const char *name, struct trace_source *source,
@@ -479,29 +322,30 @@ int main(int argc, char **argv)
                                      .resend = 3,
                                      .back_name = "none"}};
     ltp_arguments_init(&a.ltp, &a.params.span, without);
-    const struct argp_child children[] = {{&a.ltp.argp, 0, "Sessions and recovery:", 0},
-                                          {&sim_recovery_argp, 0, NULL, 0},
-                                          {&sim_peers_argp, 0, "Several peers:", 0},
-                                          {0}};
-    const struct argp argp = {
-        options,
-        parse_option,
-        NULL,
-        "LTP sessions through an erasure channel, in virtual time: node 1 sends blocks to "
-        "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in 1024B, "
-        "500kB. The same options and seed give the same log byte for byte.\n"
-        "With --node it runs whole nodes with their configuration instead: helio-sim stack "
-        "--help.\n"
-        "\nexamples:\n"
-        "  helio-sim --trace F --sessions 10 --duration 20s\n"
-        "  helio-sim --trace F --colour orange --resend 5\n"
-        "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
-        "  helio-sim --return-trace iid:0.1 --return-rate 1Mbit/s\n"
-        "  helio-sim --peers 3 --peer 2:weight=2,red=0.5 --peer 3:outage=5s-10s\n"
-        "  helio-sim --drop checkpoint:first=2 --drop-return report:every=10\n",
-        children,
-        NULL,
-        NULL};
+    const struct argument_part parts[] = {
+        {a.ltp.options, offsetof(struct arguments, ltp), "Sessions and recovery:", 0, NULL},
+        {.options = sim_recovery_options, .offset = offsetof(struct arguments, params)},
+        {sim_peers_options, offsetof(struct arguments, crowd), "Several peers:", 0,
+         sim_peers_options_check},
+        {0}};
+    const struct argument_table table = {
+        .options = options,
+        .parts = parts,
+        .word = refuse_word,
+        .end = check_options,
+        .doc = "LTP sessions through an erasure channel, in virtual time: node 1 sends blocks to "
+               "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in "
+               "1024B, "
+               "500kB. The same options and seed give the same log byte for byte.\n"
+               "With --node it runs whole nodes with their configuration instead: helio-sim stack "
+               "--help.\n"
+               "\nexamples:\n"
+               "  helio-sim --trace F --sessions 10 --duration 20s\n"
+               "  helio-sim --trace F --colour orange --resend 5\n"
+               "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
+               "  helio-sim --return-trace iid:0.1 --return-rate 1Mbit/s\n"
+               "  helio-sim --peers 3 --peer 2:weight=2,red=0.5 --peer 3:outage=5s-10s\n"
+               "  helio-sim --drop checkpoint:first=2 --drop-return report:every=10\n"};
     struct log log = {0};
     struct log_writer *drops = NULL;
     struct sim_result result;
@@ -511,7 +355,7 @@ int main(int argc, char **argv)
         return stack_main(argc, argv);
     argp_err_exit_status = 2;
     argp_program_version = "helio-sim " HELIO_VERSION;
-    argument_parse(&argp, argc, argv, 0, &a);
+    argument_table_parse(&table, argc, argv, &a);
     int status = load_traces(&a);
     sigset_t before; /* blocked before logs have threads, which would take them */
     a.signals = signals_open((const int[]){SIGINT, SIGTERM, 0}, &before);

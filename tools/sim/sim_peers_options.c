@@ -12,18 +12,6 @@
 #include "base/units.h"
 #include "os/arguments.h"
 
-enum { OPT_PEERS = 700, OPT_PEER, OPT_RED, OPT_OWN_LINES };
-
-static const struct argp_option options[] = {
-    {"peers", OPT_PEERS, "N", 0,
-     "Nodes 2 to N + 1 instead of one, all by one line, each over a channel of its own; up to 16",
-     0},
-    {"peer", OPT_PEER, "I:KEY=VALUE[,KEY=VALUE…]", 0,
-     "Of the Ith of them: weight=N of the line, red=SHARE, trace=T, outage=FROM-TO", 0},
-    {"red", OPT_RED, "SHARE", 0, "With --peers: of the blocks, the others are green [1]", 0},
-    {"own-lines", OPT_OWN_LINES, NULL, 0, "With --peers: each has a line of the rate", 0},
-    {0}};
-
 static const char peer_hint[] =
     "I:KEY=VALUE[,KEY=VALUE…] with I from 1 to 16 and the keys weight (1 to 1000), red (0 to 1), "
     "trace and outage (as in 1s-2s)";
@@ -70,25 +58,18 @@ static bool parse_key(char *text, struct sim_peer *p)
     return strcmp(text, "outage") == 0 && parse_outage(value, p);
 }
 
-static void parse_peer(struct argp_state *state, char *arg, struct sim_peers_options *o)
+static void add_peer(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct sim_peers_options *o = base;
     char *rest;
     unsigned long i = strtoul(arg, &rest, 10);
     if (rest == arg || *rest != ':' || i < 1 || i > SIM_PEERS_MAX)
-        argument_want(state, "peer", arg, peer_hint);
+        argument_want(state, row->name, arg, peer_hint);
     rest++;
     for (char *key; (key = strsep(&rest, ",")) != NULL;)
         if (!parse_key(key, &o->peers.peer[i - 1]))
             argp_error(state, "--peer %lu: %s: expected %s", i, key, peer_hint);
     o->highest = i > o->highest ? i : o->highest;
-}
-
-static void parse_red(struct argp_state *state, const char *arg, struct sim_peers_options *o)
-{
-    double red = 0;
-    if (!parse_share(arg, &red))
-        argument_want(state, "red", arg, "a share from 0 to 1");
-    o->red = red;
 }
 
 /* A value of --peer has precedence over that of --red, in any order. */
@@ -99,34 +80,30 @@ static void settle_red(struct sim_peers_options *o)
             o->peers.peer[i].red = o->red;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+void sim_peers_options_check(struct argp_state *state, void *base)
 {
-    struct sim_peers_options *o = state->input;
-    switch (key) {
-    case OPT_PEERS:
-        o->peers.count = argument_count(state, "peers", arg, 1, SIM_PEERS_MAX);
-        return 0;
-    case OPT_PEER:
-        parse_peer(state, arg, o);
-        return 0;
-    case OPT_RED:
-        parse_red(state, arg, o);
-        return 0;
-    case OPT_OWN_LINES:
-        o->peers.own_lines = true;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->highest > o->peers.count)
-            argp_error(state, "--peer %zu: there are %zu peers; --peers says how many", o->highest,
-                       o->peers.count);
-        settle_red(o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct sim_peers_options *o = base;
+    if (o->highest > o->peers.count)
+        argp_error(state, "--peer %zu: there are %zu peers; --peers says how many", o->highest,
+                   o->peers.count);
+    settle_red(o);
 }
 
-const struct argp sim_peers_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+#define FIELD(member) ARGUMENT_FIELD(struct sim_peers_options, member)
+
+const struct argument sim_peers_options[] = {
+    {"peers", 0, "N",
+     .help = "Nodes 2 to N + 1 instead of one, all by one line, each over a channel of its own; up "
+             "to 16",
+     .type = OPTION_COUNT, .min = 1, .max = SIM_PEERS_MAX, FIELD(peers.count)},
+    {"peer", 0, "I:KEY=VALUE[,KEY=VALUE…]",
+     .help = "Of the Ith of them: weight=N of the line, red=SHARE, trace=T, outage=FROM-TO",
+     .own = add_peer},
+    {"red", 0, "SHARE", .help = "With --peers: of the blocks, the others are green [1]",
+     .type = OPTION_SHARE, FIELD(red)},
+    {"own-lines", 0, .help = "With --peers: each has a line of the rate", .type = OPTION_BOOL,
+     FIELD(peers.own_lines)},
+    {0}};
 
 void sim_peers_options_init(struct sim_peers_options *o)
 {

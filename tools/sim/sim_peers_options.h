@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helio-sim's options for several peers, as a child of its parser; its input is the struct. */
+/* helio-sim's options for several peers, as a part of its table for this struct, with
+ * sim_peers_options_check as `end`. */
 #ifndef TOOLS_SIM_PEERS_OPTIONS_H
 #define TOOLS_SIM_PEERS_OPTIONS_H
 
-#include <argp.h>
 #include <stdio.h>
 
 #include "channel-emu/trace/trace_file.h"
+#include "conf/conf_arguments.h"
 #include "sim/sim_peers.h"
 
 struct sim_peers_options {
@@ -16,7 +17,8 @@ struct sim_peers_options {
     struct trace_source sources[SIM_PEERS_MAX];
 };
 
-extern const struct argp sim_peers_argp;
+extern const struct argument sim_peers_options[];
+void sim_peers_options_check(struct argp_state *state, void *base);
 
 void sim_peers_options_init(struct sim_peers_options *o);
 void sim_peers_options_fini(struct sim_peers_options *o);

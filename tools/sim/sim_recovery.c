@@ -7,58 +7,36 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/units.h"
-#include "os/arguments.h"
 #include "sim/sim_run.h"
 
 #define SESSIONS_AUTO_MAX 4096
 
-enum {
-    OPT_SESSIONS = 600,
-    OPT_RTO,
-};
-
-static const struct argp_option options[] = {
-    {"sessions", OPT_SESSIONS, "N|auto", 0, "Export sessions in parallel [10]", 0},
-    {"rto", OPT_RTO, "TIME|auto", 0,
-     "Retransmission timer; auto: as measured, from twice the round trip on, 30ms at least [30ms]",
-     0},
-    {0}};
-
-static void parse_sessions(struct argp_state *state, const char *arg, struct sim_params *p)
+static void set_sessions(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
 {
-    uint64_t number = SESSIONS_AUTO_MAX;
+    struct sim_params *p = base;
     p->span.recovery.sessions_auto = strcmp(arg, "auto") == 0;
-    if (!p->span.recovery.sessions_auto && (units_count(arg, 65536, &number) != 0 || number == 0))
-        argument_want(state, "sessions", arg, "auto or a number from 1 to 65536");
-    p->span.export_sessions = (uint32_t)number;
+    p->span.export_sessions = p->span.recovery.sessions_auto
+                                  ? SESSIONS_AUTO_MAX
+                                  : (uint32_t)argument_number(state, row, arg);
 }
 
-static void parse_rto(struct argp_state *state, const char *arg, struct sim_params *p)
+static void set_rto(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    struct sim_params *p = base;
     p->span.recovery.rto_auto = strcmp(arg, "auto") == 0;
-    if (p->span.recovery.rto_auto)
-        return;
-    if (units_duration(arg, &p->span.rto) != 0)
-        argument_want(state, "rto", arg, units_duration_hint);
-    if (p->span.rto < 100 * TICK_US)
-        argument_want(state, "rto", arg, "auto or at least 100us");
+    if (!p->span.recovery.rto_auto)
+        p->span.rto = argument_number(state, row, arg);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct sim_params *p = state->input;
-    switch (key) {
-    case OPT_SESSIONS:
-        parse_sessions(state, arg, p);
-        return 0;
-    case OPT_RTO:
-        parse_rto(state, arg, p);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const struct argument sim_recovery_options[] = {
+    {"sessions", 0, "N|auto", .help = "Export sessions in parallel [10]", .type = OPTION_COUNT,
+     .min = 1, .max = 65536, .own = set_sessions},
+    {"rto", 0, "TIME|auto",
+     .help = "Retransmission timer; auto: as measured, from twice the round trip on, 30ms at least "
+             "[30ms]",
+     .type = OPTION_DURATION, .min = 100 * TICK_US, .own = set_rto},
+    {0}};
 
 void sim_settle_rto(struct sim_params *p)
 {
@@ -72,5 +50,3 @@ void sim_settle_rto(struct sim_params *p)
                 "--rto, or auto\n",
                 (double)p->span.rto / 1e6, (double)path / 1e6);
 }
-
-const struct argp sim_recovery_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helio-sim's --sessions and --rto, which take `auto`, as a child of its parser; its input is the
- * struct sim_params. All other options of LTP are those of tools/ltp/ltp_arguments.h. */
+/* helio-sim's --sessions and --rto, which take `auto`, as a part of its table for a struct
+ * sim_params. All other options of LTP are those of tools/ltp/ltp_arguments.h. */
 #ifndef TOOLS_SIM_RECOVERY_H
 #define TOOLS_SIM_RECOVERY_H
 
-#include <argp.h>
-
+#include "conf/conf_arguments.h"
 #include "sim/sim_run.h"
 
 #define SIM_RTO (30 * TICK_MS) /* where nothing else is known */
 
-extern const struct argp sim_recovery_argp;
+extern const struct argument sim_recovery_options[];
 
 /* Call it after all options are read. Sets a timer that was not given (0). An adaptive one starts
  * with twice the round trip: with a shorter one, no session would last long enough to measure it. A

@@ -5,7 +5,6 @@
  * a fixed order: nodes, channels, clients, servers. What can go wrong is said with the file or the
  * option, and exits with 2; a log that cannot be written exits with 1.
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,71 +13,12 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 #include "tools/sim/stack.h"
 #include "tools/sim/stack_words.h"
 
 #define LIST_MAX 1024
-
-enum {
-    OPT_NODE = 256,
-    OPT_STATION,
-    OPT_RELAY,
-    OPT_CHANNEL,
-    OPT_LINKS,
-    OPT_CLIENT,
-    OPT_SERVER,
-    OPT_PING,
-    OPT_LINK,
-    OPT_DURATION,
-    OPT_AT_LEAST,
-    OPT_SEED,
-    OPT_LOG_DIR,
-    OPT_GZIP,
-    OPT_JSON,
-    OPT_CHECK
-};
-
-static const struct argp_option options[] = {
-    {"node", OPT_NODE, "FILE", 0, "A node by its configuration, as of heliod; once for each", 0},
-    {"station", OPT_STATION, "FILE", 0,
-     "A ground station by its configuration, as of helio-sle provider; its number is behind the "
-     "nodes'",
-     0},
-    {"relay", OPT_RELAY, "OPTIONS", 0, "A channel with addresses: the options of helio-emu relay",
-     0},
-    {"channel", OPT_CHANNEL, "[I-J=]FILE", 0,
-     "A scenario between all that nodes I and J (in their order, from 1; then stations) send to "
-     "each other [1-2=]",
-     0},
-    {"links", OPT_LINKS, "FILE", 0,
-     "Channels with addresses as the file of helio-emu links has them: hops, shared transmitters, "
-     "hand-over",
-     0},
-    {"client", OPT_CLIENT, "[@TIME] OPTIONS", 0,
-     "A traffic generator: the options of helio-perf client; without --socket at the first node; "
-     "with @TIME it begins then",
-     0},
-    {"server", OPT_SERVER, "OPTIONS", 0,
-     "The same for helio-perf server; a client's destination gets one by itself", 0},
-    {"ping", OPT_PING, "[@TIME] [I=]EID[,N[,TIME[,LIFETIME]]]", 0,
-     "N bundles to an echo endpoint from node number I (1), one each TIME [5,1s,1d]; with @TIME "
-     "they begin then",
-     0},
-    {"link", OPT_LINK, "TIME NODE LINK up|down|set KEYS", 0,
-     "As helioctl at that time, in one word: '10s ipn:1.0 to-2 down', '10s ipn:1.0 to-2 set {rate: "
-     "1Mbit/s}'",
-     0},
-    {"duration", OPT_DURATION, "TIME", 0, "End there in any case [when all clients are done]", 0},
-    {"at-least", OPT_AT_LEAST, "TIME", 0, "Without --duration: do not end before [0]", 0},
-    {"seed", OPT_SEED, "N", 0, "Of session numbers and the like; channels have their own [1]", 0},
-    {"log-dir", OPT_LOG_DIR, "DIR", 0, "Write each node's segment log and each channel's drop log",
-     0},
-    {"gzip", OPT_GZIP, NULL, 0, "Compress them", 0},
-    {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
-    {"check", OPT_CHECK, NULL, 0,
-     "Assert all that the parts promise of themselves after each step: slow, for tests", 0},
-    {0}};
 
 static const char doc[] =
     "The whole stack in virtual time: nodes, links, channels and traffic generators, with the "
@@ -107,49 +47,28 @@ struct arguments {
     bool gzip, json, check;
 };
 
-static void add_word(struct argp_state *state, struct list_of *l, const char *text, size_t most)
+/* At most `max` of the row. */
+static void add_word(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    if (l->len == most)
-        argp_error(state, "'%s': at most %zu of these options are possible", text, most);
+    struct list_of *l = argument_field(row, base);
+    if (l->len == row->max)
+        argp_error(state, "'%s': at most %" PRIu64 " of these options are possible", arg, row->max);
     else
-        l->text[l->len++] = text;
+        l->text[l->len++] = arg;
 }
 
-static error_t parse_list(int key, char *arg, struct argp_state *state)
+static void set_links(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case OPT_NODE:
-        add_word(state, &a->nodes, arg, STACK_NODES_MAX);
-        return 0;
-    case OPT_STATION:
-        add_word(state, &a->stations, arg, STACK_STATIONS_MAX);
-        return 0;
-    case OPT_RELAY:
-        add_word(state, &a->relays, arg, STACK_CHANNELS_MAX / 2);
-        return 0;
-    case OPT_CHANNEL:
-        add_word(state, &a->channels, arg, STACK_CHANNELS_MAX / 2);
-        return 0;
-    case OPT_CLIENT:
-        add_word(state, &a->clients, arg, LIST_MAX);
-        return 0;
-    case OPT_SERVER:
-        add_word(state, &a->servers, arg, LIST_MAX);
-        return 0;
-    case OPT_PING:
-        add_word(state, &a->pings, arg, LIST_MAX);
-        return 0;
-    case OPT_LINK:
-        add_word(state, &a->links, arg, STACK_SCRIPT_MAX);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = base;
+    (void)row;
+    if (a->links_file != NULL)
+        argp_error(state, "--links '%s': one file is possible; write all links into it", arg);
+    a->links_file = arg;
 }
 
-static void check_words(struct argp_state *state, const struct arguments *a)
+static void check_words(struct argp_state *state, void *base)
 {
+    const struct arguments *a = base;
     if (a->nodes.len == 0)
         argp_error(state, "--node FILE is missing: the configuration of a node");
     if (a->clients.len + a->pings.len == 0 && a->duration == TICK_NEVER)
@@ -163,49 +82,61 @@ static void check_words(struct argp_state *state, const struct arguments *a)
         argp_error(state, "--log-dir '%s': %s; a folder is wanted", a->log_dir, strerror(why));
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case OPT_LINKS:
-        if (a->links_file != NULL)
-            argp_error(state, "--links '%s': one file is possible; write all links into it", arg);
-        a->links_file = arg;
-        return 0;
-    case OPT_DURATION:
-        if (units_duration(arg, &a->duration) != 0 || a->duration == 0)
-            argp_error(state, "--duration '%s': expected %s", arg, units_duration_hint);
-        return 0;
-    case OPT_AT_LEAST:
-        if (units_duration(arg, &a->least) != 0)
-            argp_error(state, "--at-least '%s': expected %s", arg, units_duration_hint);
-        return 0;
-    case OPT_SEED:
-        if (units_count(arg, INT64_MAX, &a->seed) != 0)
-            argp_error(state, "--seed '%s': expected a number", arg);
-        return 0;
-    case OPT_LOG_DIR:
-        a->log_dir = arg;
-        return 0;
-    case OPT_GZIP:
-        a->gzip = true;
-        return 0;
-    case OPT_JSON:
-        a->json = true;
-        return 0;
-    case OPT_CHECK:
-        a->check = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", arg);
-        return 0;
-    case ARGP_KEY_END:
-        check_words(state, a);
-        return 0;
-    default:
-        return parse_list(key, arg, state);
-    }
+    (void)base;
+    argp_error(state, "unexpected argument '%s'", arg);
 }
+
+#define FIELD(member) ARGUMENT_FIELD(struct arguments, member)
+#define LIST(member, most) .own = add_word, .max = (most), FIELD(member)
+
+static const struct argument options[] = {
+    {"node", 0, "FILE", .help = "A node by its configuration, as of heliod; once for each",
+     LIST(nodes, STACK_NODES_MAX)},
+    {"station", 0, "FILE",
+     .help = "A ground station by its configuration, as of helio-sle provider; its number is "
+             "behind the nodes'",
+     LIST(stations, STACK_STATIONS_MAX)},
+    {"relay", 0, "OPTIONS", .help = "A channel with addresses: the options of helio-emu relay",
+     LIST(relays, STACK_CHANNELS_MAX / 2)},
+    {"channel", 0, "[I-J=]FILE",
+     .help = "A scenario between all that nodes I and J (in their order, from 1; then stations) "
+             "send to each other [1-2=]",
+     LIST(channels, STACK_CHANNELS_MAX / 2)},
+    {"links", 0, "FILE",
+     .help = "Channels with addresses as the file of helio-emu links has them: hops, shared "
+             "transmitters, hand-over",
+     .own = set_links},
+    {"client", 0, "[@TIME] OPTIONS",
+     .help = "A traffic generator: the options of helio-perf client; without --socket at the first "
+             "node; with @TIME it begins then",
+     LIST(clients, LIST_MAX)},
+    {"server", 0, "OPTIONS",
+     .help = "The same for helio-perf server; a client's destination gets one by itself",
+     LIST(servers, LIST_MAX)},
+    {"ping", 0, "[@TIME] [I=]EID[,N[,TIME[,LIFETIME]]]",
+     .help = "N bundles to an echo endpoint from node number I (1), one each TIME [5,1s,1d]; with "
+             "@TIME they begin then",
+     LIST(pings, LIST_MAX)},
+    {"link", 0, "TIME NODE LINK up|down|set KEYS",
+     .help = "As helioctl at that time, in one word: '10s ipn:1.0 to-2 down', '10s ipn:1.0 to-2 "
+             "set {rate: 1Mbit/s}'",
+     LIST(links, STACK_SCRIPT_MAX)},
+    {"duration", 0, "TIME", .help = "End there in any case [when all clients are done]",
+     .type = OPTION_DURATION, .min = 1, FIELD(duration)},
+    {"at-least", 0, "TIME", .help = "Without --duration: do not end before [0]",
+     .type = OPTION_DURATION, FIELD(least)},
+    {"seed", 0, "N", .help = "Of session numbers and the like; channels have their own [1]",
+     .type = OPTION_COUNT, .max = INT64_MAX, FIELD(seed)},
+    {"log-dir", 0, "DIR", .help = "Write each node's segment log and each channel's drop log",
+     FIELD(log_dir)},
+    {"gzip", 0, .help = "Compress them", .type = OPTION_BOOL, FIELD(gzip)},
+    {"json", 0, .help = "Print the result as JSON", .type = OPTION_BOOL, FIELD(json)},
+    {"check", 0,
+     .help = "Assert all that the parts promise of themselves after each step: slow, for tests",
+     .type = OPTION_BOOL, FIELD(check)},
+    {0}};
 
 static void wrong(const char *option, const char *text, const char *why)
 {
@@ -247,15 +178,6 @@ static int add_relay(struct stack *s, const char *text)
     return 0;
 }
 
-static error_t parse_scenario(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
 /* "I-J=": the file after it; NULL: the numbers are wrong. */
 static const char *read_ends(const struct stack *s, const char *text, size_t ends[2])
 {
@@ -272,8 +194,9 @@ static const char *read_ends(const struct stack *s, const char *text, size_t end
 
 static int add_channel(struct stack *s, const char *text)
 {
-    static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.parser = parse_scenario, .children = children};
+    static const struct argument none[] = {{0}};
+    static const struct argument_part parts[] = {EMU_SETTINGS_PARTS(0), {0}};
+    static const struct argument_table table = {.options = none, .parts = parts};
     static const char *const first[] = {"helio-sim --channel", "--scenario", NULL};
     struct stack_channel *c = channel_new(s);
     const char *file = c == NULL ? NULL : read_ends(s, text, c->ends);
@@ -292,7 +215,7 @@ static int add_channel(struct stack *s, const char *text)
         return HELIO_EINVAL;
     }
     emu_settings_init(&c->options.settings, 42, count, c->words);
-    argument_parse(&argp, count, c->words, 0, &c->options.settings);
+    argument_table_parse(&table, count, c->words, &c->options.settings);
     s->channels[s->channels_len++] = c;
     return 0;
 }
@@ -551,7 +474,8 @@ static const char **make_lists(struct arguments *a, size_t words)
 
 int stack_main(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
+    static const struct argument_table table = {
+        .options = options, .word = refuse_word, .end = check_words, .doc = doc};
     struct arguments a = {.duration = TICK_NEVER, .seed = 1};
     char name[] = "helio-sim stack";
     if (argc > 1 && strcmp(argv[1], "stack") == 0) {
@@ -563,7 +487,7 @@ int stack_main(int argc, char **argv)
     argp_program_version = "helio-sim " HELIO_VERSION;
     const char **lists = make_lists(&a, (size_t)argc);
     if (lists != NULL)
-        argument_parse(&argp, argc, argv, 0, &a);
+        argument_table_parse(&table, argc, argv, &a);
     struct stack *s = lists == NULL ? NULL : calloc(1, sizeof *s);
     int code = 1;
     if (s != NULL) {
