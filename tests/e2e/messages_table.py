@@ -148,7 +148,7 @@ LABS = (
     lab("a payload below nothing", "traffic:\n  - {perf: 1-2, payload: -1}\n", "3: traffic.0.payload", "\"-1\": a size"),
     lab("a list as a payload", "traffic:\n  - {perf: 1-2, payload: [1, 2]}\n", "3: traffic.0.payload", "one value is wanted"),
     lab("a priority that does not exist", "traffic:\n  - {perf: 1-2, priority: 9}\n", "3: traffic.0.priority", "\"9\": bulk, normal, expedited"),
-    lab("a CRC that does not exist", "traffic:\n  - {perf: 1-2, crc: 7}\n", "3: traffic.0.crc", "\"7\": none, 16 or 32c"),
+    lab("a CRC that does not exist", "traffic:\n  - {perf: 1-2, crc: 7}\n", "3: traffic.0.crc", "\"7\" is not known; write one of: none, 16, 32c"),
     lab("a warm-up without an end", "traffic:\n  - {perf: 1-2, warmup: 20s}\n", "3: traffic.0", "warmup leaves nothing of duration to measure"),
     lab("a duration and an amount", "traffic:\n  - perf: 1-2\n    duration: 5s\n    data: 1M\n", "5: traffic.0.data", "there is duration already"),
     lab("a window and a rate", "traffic:\n  - {perf: 1-2, window: 5, rate: 1Mbit/s}\n", "3: traffic.0.rate", "there is window already"),

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 NO_NODE = "no node answers"
 USAGE = 2
-KEYS = {**{option: key for key, option in file.PERF.items()}, "-d": "service", "-F": "path", "-c": "count", "--count": "count", "--interval": "interval",
-        "-i": "interval", "--lifetime": "lifetime", "-s": "size", "--size": "size", "--payload": "size"}
+# The keys of an option, the first that a flow has; programs name an option by its long name, or by its short one.
+KEYS: dict[str, tuple[str, ...]] = {
+    **{option: (key,) for key, option in file.PERF.items()}, "-d": ("service",), "-F": ("path",), "-c": ("count",), "-i": ("interval",), "-s": ("size",),
+    "--destination": ("service",), "--file": ("path",), "--count": ("count",), "--interval": ("interval",), "--size": ("size",), "--time": ("duration",),
+    "--data": ("data",), "--window": ("window",), "--rate": ("rate",), "--payload": ("payload", "size"), "--lifetime": ("lifetime",), "--priority": ("priority",)}
 
 
 def objection(words: list[str]) -> str | None:
@@ -42,13 +45,13 @@ def objection(words: list[str]) -> str | None:
 
 def named(flow: file.Flow, text: str) -> str:
     """An objection, of the lab file: with the place and the key instead of the option."""
-    match = re.match(r"(-\w|--[\w-]+)[ =]('[^']*'|\S+): (.*)", text)
-    key = KEYS.get(match[1]) if match else None
-    if match and key in flow.keys:
+    match = re.match(r"(-\w|--[\w-]+)([ =](?:'[^']*'|\S+))?: (?:expected )?(.*)", text)
+    key = next((key for key in KEYS.get(match[1], ()) if key in flow.keys), None) if match else None
+    if match and key:
         word = flow.keys[key]
-        return f"{places.where(word)}: {flow.what}.{key}: \"{word}\": {match[3]}"
-    for option, name in KEYS.items():
-        text = re.sub(rf"(?<![\w-]){re.escape(option)}(?![\w-])", name, text)
+        return f"{places.where(word)}: {flow.what}.{key}: " + (f"\"{word}\": {match[3]}" if match[2] else match[3])
+    for option, names in KEYS.items():
+        text = re.sub(rf"(?<![\w-]){re.escape(option)}(?![\w-])", names[0], text)
     return f"{places.where(flow)}: {flow.what}: {text}"
 
 
