@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of a command; the readers of base/units.h and their hints, for argp. */
+/* The choice of a command; messages about arguments, and exit codes. */
 #include "os/arguments.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "base/words.h"
 
 static const char *name_at(const void *commands, size_t i, size_t size)
@@ -66,66 +64,9 @@ size_t argument_command(int argc, char **argv, const void *commands, size_t coun
     exit(0);
 }
 
-/* The right spelling if it can be guessed, else the hint. */
-static void want_quantity(struct argp_state *state, const char *option, enum units_kind kind,
-                          const char *arg, const char *hint)
-{
-    char right[UNITS_MEND_CAP];
-    argp_error(state, "--%s '%s': expected %s", option, arg,
-               units_mend(kind, arg, right) ? right : hint);
-}
-
 void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint)
 {
-    if (hint == units_duration_hint)
-        want_quantity(state, option, UNITS_DURATION, arg, hint);
-    else if (hint == units_rate_hint)
-        want_quantity(state, option, UNITS_RATE, arg, hint);
-    else if (hint == units_size_hint)
-        want_quantity(state, option, UNITS_SIZE, arg, hint);
-    else
-        argp_error(state, "--%s '%s': expected %s", option, arg, hint);
-}
-
-uint64_t argument_count(struct argp_state *state, const char *option, const char *arg, uint64_t low,
-                        uint64_t high)
-{
-    uint64_t v = 0;
-    char hint[96];
-    snprintf(hint, sizeof hint, "a number from %" PRIu64 " to %" PRIu64, low, high);
-    if (units_count(arg, high, &v) != 0 || v < low)
-        argument_want(state, option, arg, hint);
-    return v;
-}
-
-uint64_t argument_size(struct argp_state *state, const char *option, const char *arg, uint64_t low,
-                       uint64_t high)
-{
-    uint64_t v = 0;
-    char hint[96];
-    snprintf(hint, sizeof hint, "%" PRIu64 " to %" PRIu64 " bytes, as in 1024B or 500kB", low,
-             high);
-    if (units_size(arg, &v) != 0 || v < low || v > high)
-        want_quantity(state, option, UNITS_SIZE, arg, hint);
-    return v;
-}
-
-tick argument_time(struct argp_state *state, const char *option, const char *arg, tick low)
-{
-    tick t = 0;
-    char hint[96];
-    snprintf(hint, sizeof hint, "at least %" PRIu64 "us, as in 30ms", low / TICK_US);
-    if (units_duration(arg, &t) != 0 || t < low)
-        want_quantity(state, option, UNITS_DURATION, arg, low == 0 ? units_duration_hint : hint);
-    return t;
-}
-
-uint64_t argument_rate(struct argp_state *state, const char *option, const char *arg)
-{
-    uint64_t rate = 0;
-    if (units_rate(arg, &rate) != 0)
-        argument_want(state, option, arg, units_rate_hint);
-    return rate;
+    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
 }
 
 struct address argument_address(struct argp_state *state, const char *option, const char *arg)

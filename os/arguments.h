@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program's commands, and values of options on a command line. What is wrong ends the program by
- * argp_error, with a message that names the option, what was given and what would be right.
- * `option` is without its dashes; bounds are inclusive. */
+/* A program's commands, and what is wrong with its arguments: it ends the program by argp_error,
+ * with a message that names the option, what was given and what would be right. `option` is without
+ * its dashes. Values of options are those of conf/conf_arguments.h. */
 #ifndef OS_ARGUMENTS_H
 #define OS_ARGUMENTS_H
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "base/tick.h"
 #include "os/address.h"
 
 /* Says in one line that `word` is none of a program's `count` commands ("" when there was none),
@@ -37,17 +35,9 @@ int argument_open_code(int number);
 /* The same after the failure was said, for a file that was to be read, or written. */
 int argument_file_code(const char *path, bool writing);
 
-/* "--option 'arg': expected hint"; for a hint of base/units.h the right spelling where it can be
- * guessed.
- */
+/* "--option 'arg': expected hint" */
 void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint);
 
-uint64_t argument_count(struct argp_state *state, const char *option, const char *arg, uint64_t low,
-                        uint64_t high);
-uint64_t argument_size(struct argp_state *state, const char *option, const char *arg, uint64_t low,
-                       uint64_t high); /* bytes */
-tick argument_time(struct argp_state *state, const char *option, const char *arg, tick low);
-uint64_t argument_rate(struct argp_state *state, const char *option, const char *arg); /* bit/s */
 struct address argument_address(struct argp_state *state, const char *option, const char *arg);
 
 #endif

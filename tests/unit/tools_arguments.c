@@ -202,6 +202,24 @@ START_TEST(time_below_its_range)
 }
 END_TEST
 
+START_TEST(size_above_its_range)
+{
+    REFUSED("--size", "9223372036854775808B");
+}
+END_TEST
+
+START_TEST(no_time)
+{
+    REFUSED("--time=soon");
+}
+END_TEST
+
+START_TEST(no_rate)
+{
+    REFUSED("--rate=fast");
+}
+END_TEST
+
 START_TEST(no_word_of_the_choice)
 {
     REFUSED("--choice", "third");
@@ -243,6 +261,9 @@ SUITE(tools_arguments, t)
     tcase_add_exit_test(t, below_its_range, 2);
     tcase_add_exit_test(t, above_its_width, 2);
     tcase_add_exit_test(t, time_below_its_range, 2);
+    tcase_add_exit_test(t, size_above_its_range, 2);
+    tcase_add_exit_test(t, no_time, 2);
+    tcase_add_exit_test(t, no_rate, 2);
     tcase_add_exit_test(t, no_word_of_the_choice, 2);
     tcase_add_exit_test(t, rate_of_nothing, 2);
     tcase_add_exit_test(t, no_service, 2);
