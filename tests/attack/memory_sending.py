@@ -23,7 +23,7 @@ def run(scene):
         while status["bytes"] < COUNT * SIZE * 0.7 and time.monotonic() < until:
             time.sleep(0.2)
             status = scene.control(2, "status")
-            sending = max(sending, status["sending_bytes"] / 2**20)  # before sessions are given up
+            sending = max(sending, status["sending_bytes"] / 2**20)  # before sessions fail
         during = memory.goodput()
     scene.figure("node 2", {"before": before, "during": during, **status})
     scene.took_place("MB of bundles", round(status["bytes"] / 1e6), 2 * TOTAL)

@@ -37,7 +37,7 @@ def attacker(port, number, path):
 
 
 def run(scene):
-    """Two addresses connect under new names 400 times a second in all; node 1's goodput to node 3 by way of this node is measured."""
+    """Two addresses connect under new names 400 times a second in all; node 1's goodput to node 3 through this node is measured."""
     p2, p3, to_silent, silent, tcp = scene.ports(5)
     keys = {"rate": "200Mbit/s", "sessions": 10, "rto": "100ms"}
     tcpcl = {"adapter": "tcpcl", "tls": "off"}

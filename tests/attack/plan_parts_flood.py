@@ -14,7 +14,7 @@ ECHOES = 100
 
 
 def write_plan(path):
-    """This node reaches its neighbours at any time; by short contacts from them begin ways to NODES, which have many contacts with each other."""
+    """This node reaches its neighbours at any time; by short contacts from them begin routes to NODES, which have many contacts with each other."""
     rng, ends, lines = random.Random(5), {}, ["contacts:"]
     for to in (1, 3, 66):
         lines.append(f"  - {{from: 2, to: {to}, end: 10h, rate: 200Mbit/s, owlt: 1ms, both: yes}}")
@@ -58,7 +58,7 @@ def attacker(port, number, path):
 
 
 def run(scene):
-    """Two sessions of a neighbour bring such bundles at 30 MB/s in all; node 1's goodput to node 3 by way of this node, and the delay of its echo, are measured."""
+    """Two sessions of a neighbour bring such bundles at 30 MB/s in all; node 1's goodput to node 3 through this node, and the delay of its echo, are measured."""
     plan, p2, p3, tcp = scene.lab.path("plan.yaml"), *scene.ports(3)
     write_plan(plan)
     to_all = "routes:\n  - {to: 'ipn:*.*', via: to-2}\n"  # what is for others leads back: it is refused

@@ -74,7 +74,7 @@ def measure_case(scene, name, within, extra=ROUTE):
 
 
 def run(scene):
-    """Node 2's goodput to node 3 by way of node 1, beside node 4's bundles, which node 3 refuses: over a link that stays up, and over one that comes and goes."""
+    """Node 2's goodput to node 3 through node 1, beside node 4's bundles, which node 3 refuses: over a link that stays up, and over one that comes and goes."""
     scene.seconds = max(scene.seconds, 2 * (UP + DOWN))
     measure_case(scene, "a link that stays up", lambda *_: contextlib.nullcontext())
     measure_case(scene, "a link that comes and goes", contacts)

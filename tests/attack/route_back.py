@@ -9,7 +9,7 @@ COUNT = 200
 
 
 def run(scene):
-    """Node 1 sends node 2 bundles for ipn:9.*, which node 2 knows by way of node 1 alone; honest traffic goes to node 2."""
+    """Node 1 sends node 2 bundles for ipn:9.*, to which node 2 has a route through node 1 alone; honest traffic goes to node 2."""
     p1, p2 = scene.ports(2)
     scene.node(1, [scene.link(2, p1, p2, rate="100Mbit/s", sessions=20, rto="100ms")], extra="routes:\n  - {to: 'ipn:9.*', via: to-2}\n")
     scene.node(2, [scene.link(1, p2, p1, rate="100Mbit/s", sessions=20, rto="100ms")], extra="routes:\n  - {to: 'ipn:9.*', via: to-1}\n")

@@ -11,7 +11,7 @@ import time
 from attack import main, paced
 
 RAF = "sagr=1.spack=1.rsl-fg=1.raf=onlt1"
-WAY = 0.15       # s of the honest user's path, each way
+WAY = 0.15       # s of the honest user's path, in each direction
 A_SECOND = 2000  # silent connections
 KEPT = 900       # of them at a time
 SESSIONS = 4

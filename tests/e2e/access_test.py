@@ -283,7 +283,7 @@ class AccessTest(NodeCase):
                                      "permission for its folder, too (ls -ld shows both)\n"])
 
     def test_group_of_others(self):
-        """A socket is given to a group of its owner's; what the start could not do, --check tells."""
+        """A socket is given to a group of its owner's; what the start could not do, --check reports."""
         config = self.lab.write_node(1, [], log=False, extra=f"socket_group: {OWNERS}\ncontrol_group: {READERS}\n")
         os.chmod(config, 0o644)
         words = [self.lab.program("heliod"), "--check", config]
@@ -360,7 +360,7 @@ class AccessTest(NodeCase):
         self.assertEqual((code, "other users may read or write it" in text), ("2", True), text)
 
     def test_roles(self):
-        """Each change is an administrator's, and in the log with his name."""
+        """Each change is an administrator's, and in the log with the administrator's name."""
         link = self.lab.link(2, *self.lab.udp_ports(2), rto="100ms")
         self.lab.start_node(1, self.lab.write_node(1, [link], log=False, extra=f"control_mode: 0666\ncontrol_admin_group: {ADMINS}\n"))
         os.chmod(os.path.dirname(self.lab.socket(1)), 0o755)

@@ -33,7 +33,7 @@ class Stalled(AssertionError):
     """Of times, timers and what was taken from a socket: a machine that stalls can do this."""
 
 
-unlike = []  # of these, in the present run; told when all else was compared
+unlike = []  # of these, in the present run; reported when all else was compared
 
 
 def timely(true, *what):
@@ -98,7 +98,7 @@ def analyse(lab, folder, *arguments):
 
 
 def late_copies(logs):
-    """Sessions of which a node sent a copy so late that no capture can tell it from what a timer sent: by its log it was a
+    """Sessions of which a node sent a copy so late that no capture can distinguish it from what a timer sent: by its log it was a
     copy, which is due 2 ms after the sending before, and it left when an answer could have come."""
     late = set()
     for log in logs:
@@ -180,7 +180,7 @@ def check_files(lab, ports, slack):
     timely(abs(summary["rto_firings"] - captured["rto_firings"]) <= 5 * slack + beside, summary["rto_firings"], captured["rto_firings"])
     assert summary["retx_cycles"] > 20 and summary["checkpoints_lost"] > 1, summary
     check_drops(lab, rows, {"drops": logs[:1], "drops-capture": [one, *engines], "drops-both": logs})
-    # one end alone; where it was is told, or found out; and the names of the engines are found out
+    # one end alone; where it was is an option, or found out; and the names of the engines are found out
     for name, log, pcap, place in (("sender", logs[0], one, "sender"), ("receiver", logs[1], two, "receiver")):
         rows, _ = analyse(lab, name + "-log", log)
         compare(rows, analyse(lab, name + "-given", "--at", place, *engines, pcap)[0], slack, late)

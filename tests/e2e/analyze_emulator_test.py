@@ -164,7 +164,7 @@ def check_virtual_time(lab):
 
 
 def deliveries(path):
-    """When the bundle that a session carried was delivered, by the bundle logs of the nodes."""
+    """When the bundle that a session transmitted was delivered, by the bundle logs of the nodes."""
     carried, delivered = {}, {}
     for n in (1, 2):
         with open(os.path.join(path, f"node{n}.bundles.csv"), newline="", encoding="ascii") as f:
@@ -204,7 +204,7 @@ def check_copies(lab):
 
 
 def fields(data):
-    """What a row of the segment log has to tell one segment of a run from all others."""
+    """What a row of the segment log has to distinguish one segment of a run from all others."""
     def number(at):
         value = 0
         while True:

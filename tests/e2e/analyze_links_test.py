@@ -45,7 +45,7 @@ def ack(session, serial):
     return segment(9, session, sdnv(serial))
 
 
-# Session 7, 3000 bytes: the middle segment and the first checkpoint are lost. 10 ms one way. Of each segment: when it
+# Session 7, 3000 bytes: the middle segment and the first checkpoint are lost. 10 ms in one direction. Of each segment: when it
 # was sent, from the sender (True) or to it, whether it came, its bytes.
 EXCHANGE = [
     (0, True, True, data(0, 7, 0, 1000, extensions=1)),
@@ -274,7 +274,7 @@ def check_interfaces(folder):
 
 
 def check_ends_early(folder):
-    """What the last packet's beginning is there of, is told and not used; with --strict it is an error."""
+    """What the last packet's beginning is there of, is reported and not used; with --strict it is an error."""
     frames = plain(at("sender"))
     for name, make in (("pcap", pcap), ("pcapng", pcapng)):
         whole = make(101, frames + frames[-1:])
@@ -343,7 +343,7 @@ def check_ports(folder):
 
 
 def check_green_relay(folder):
-    """No report says where the capture was taken: the first way begins at the sender, the last one ends at the receiver."""
+    """No report says where the capture was taken: the first direction begins at the sender, the last one ends at the receiver."""
     frames = []
     for hop, ports in enumerate(((5001, 6001), (6002, 7001))):
         for n, kind in enumerate((4, 4, 7)):
@@ -371,7 +371,7 @@ def ends_of(folder, captures, *arguments):
 
 
 def check_ends(folder):
-    """What each capture was taken for is told, and by what; and that two of one link and time cannot both be of one end."""
+    """What each capture was taken for is reported, and by what; and that two of one link and time cannot both be of one end."""
     one, two = (pcap(101, plain(at(end))) for end in ("sender", "receiver"))
     ends, text = ends_of(folder, [two, one])
     assert ends == [("receiver", "times", None), ("sender", "times", None)], ends

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""helio-analyze --plot, --html and --extract: the files, what the page tells of segments against the simulator's drop log,
+"""helio-analyze --plot, --html and --extract: the files, what the page shows of segments against the simulator's drop log,
 and the page in a real browser. usage: analyze_page_test.py BIN OUT (screenshots go to OUT)"""
 import csv
 import json

@@ -322,7 +322,7 @@ def check_clocks(folder, log, plain):
 
 
 def check_drops(folder, log, drops, plain, known_at):
-    """With the drop log the sender's log alone tells what both ends' logs do; a drop log that misses some does not. In
+    """With the drop log the sender's log alone shows what both ends' logs do; a drop log that misses some does not. In
     whatever order they are given."""
     one, two = parts(log, folder)
     into = os.path.join(folder, "d")

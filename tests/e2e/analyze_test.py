@@ -58,7 +58,7 @@ def check_table(path, found):
 
 
 def check_one_end(one, two, sim):
-    """What the other end's log would have told is null, not 0."""
+    """What the other end's log would have shown is null, not 0."""
     alone = json.loads(run("helio-analyze", "--json", one).stdout)
     assert alone["cp_lost_basis"] == "rto" and alone["sessions"] == sim["sessions"]
     same(alone["session_ms"]["mean"], sim["session_ms"]["mean"], 1e-6)
@@ -153,7 +153,7 @@ def check_nothing_completed():
 
 
 def check_cut(one, two, folder):
-    """What was written before a node was killed, or a disk was full, is told; and where the file ends."""
+    """What was written before a node was killed, or a disk was full, is reported; and where the file ends."""
     cut = os.path.join(folder, "cut.csv.gz")
     whole = json.loads(run("helio-analyze", "--json", two).stdout)
     with open(two, "rb") as f, open(cut, "wb") as out:
@@ -174,7 +174,7 @@ def check_cut(one, two, folder):
 
 
 def check_orange(folder):
-    """Blocks that were told lost are a figure of their own, neither done nor cancelled."""
+    """Blocks that were reported lost are a figure of their own, neither done nor cancelled."""
     log, table = os.path.join(folder, "orange.csv"), os.path.join(folder, "orange_sessions.csv")
     sim = json.loads(run("helio-sim", "--trace", "F", "--colour", "orange", "--duration", "1s", "--log", log,
                          "--json").stdout)

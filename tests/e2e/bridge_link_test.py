@@ -169,7 +169,7 @@ return:
         return self.path("s.yaml")
 
     def traffic(self, macs):
-        """(is it forward, frame) with every type of segment both ways, and the columns of each frame."""
+        """(is it forward, frame) with every type of segment in both directions, and the columns of each frame."""
         draw, sent, known = random.Random(4), [], {}
         for i in range(3000):
             kind = draw.choice(sorted(NAMES))

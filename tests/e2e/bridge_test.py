@@ -405,7 +405,7 @@ class BridgeTest(unittest.TestCase):
             p.communicate(timeout=300)
             self.assertEqual(p.returncode, 0)
             self.assertEqual(features(), before)
-            bed.run("emu", "ethtool", "-K", "emu-a", "tso", "off")  # what somebody else turns off between two runs stays off
+            bed.run("emu", "ethtool", "-K", "emu-a", "tso", "off")  # what another program turns off between two runs stays off
             between = features()
             self.assertNotEqual(between, before)
             p = bed.start("emu", os.path.join(BIN, "helio-emu"), "bridge", "--a", "emu-a", "--b", "emu-b", stderr=subprocess.PIPE)

@@ -175,7 +175,7 @@ class CaduLinkTest(NodeCase):
         return relay
 
     def exchange(self, count=60, size=40000):
-        """Both ways; what comes is all that was sent, once."""
+        """Both directions; what arrives is all that was sent, once."""
         ends = {n: self.client(n, f"ipn:{n}.7", subscribe=True) for n in (1, 2)}
         payloads = {n: [os.urandom(size) for _ in range(count)] for n in (1, 2)}
         sender = {n: self.client(n, f"ipn:{n}.8") for n in (1, 2)}

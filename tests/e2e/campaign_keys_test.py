@@ -26,7 +26,7 @@ from heliograph import machine, programs, units  # noqa: E402
 
 programs.PLACE = str(BIN)
 IDEAL = 8 * (495 * 1066 + 42 + 12 + 500000 - 495 * 1012) / 500e6 * 1e3 + 14  # ms of a session: see test_ideal_session of sim_helio_sim
-VALUES = {  # of each key another one than the default, as helio-sim is told it
+VALUES = {  # of each key another one than the default, as helio-sim gets it
     "sessions": "9", "rto": "45ms", "rate": "40Mbit/s", "delay": "7ms", "processing": "3ms", "overhead": "50", "bundle": "70kB", "segment": "800B", "claims": "30",
     "recovery": "default", "duration": "3s", "closing": "3", "copies": "2", "report-copies": "4", "copy-spacing": "6ms", "checkpoint-segments": "70",
     "checkpoint-time": "8ms", "rto-min": "11ms", "rto-max": "700ms", "return-rate": "2Mbit/s", "colour": "orange", "resend": "5", "orange-wait": "9ms",
@@ -59,7 +59,7 @@ class Keys(Base):
         self.assertLess(found.index("recovery"), found.index("rto"))  # switches act after the set that they change
 
     def test_loss_is_a_trace_of_independent_erasures(self):
-        """helio-sim is told the same; 0 is no trace; both at once are a mistake with its line."""
+        """helio-sim gets the same; 0 is no trace; both at once are a mistake with its line."""
         for loss, trace in (("0.001", "iid:0.001"), ("0.25", "iid:0.25"), ("0", "none")):
             (short,), (whole,) = self.runs_of(f"{{loss: {loss}}}"), self.runs_of(f'{{trace: "{trace}"}}')
             self.assertEqual(self.words(short), self.words(whole))
@@ -129,7 +129,7 @@ class Keys(Base):
             self.assertEqual(len(campaign_file.load(path, mode).runs()), 1)
 
     def test_repetitions_have_other_fades(self):
-        """Step by step those of helio-trace gen, also on the way back; sessions' numbers alone would make an interval, too."""
+        """Step by step those of helio-trace gen, also in the return direction; sessions' numbers alone would make an interval, too."""
         runs = self.runs_of("{trace: A, return-trace: A}", "repetitions: 3\n")
         traces = self.traces()
         ways = [(traces.of(run)[0], traces.back(run)[0]) for run in runs]
@@ -254,7 +254,7 @@ class Labs(Base):
 
 class Hops(Base):
     def test_three_hops_in_a_window(self):
-        """Whole nodes in virtual time: a bundle's way takes 3 × (5 + 8.6) ms and its acknowledgement 3 × 5 ms, so a window of W brings W × 400 kbit / 55.9 ms
+        """Whole nodes in virtual time: a bundle's route takes 3 × (5 + 8.6) ms and its acknowledgement 3 × 5 ms, so a window of W brings W × 400 kbit / 55.9 ms
         (docs/helio-sim.md, with real nodes beside it)."""
         self.file("line: 4\nlink: {rate: 50Mbit/s, delay: 5ms}\ntraffic:\n  - {perf: 1-4, window: 2, payload: 50kB, duration: 4s}\n", "lab.yaml")
         path = self.file("lab: lab.yaml\nexperiments:\n  - name: x\n    sweep: {traffic.0.window: [2, 5]}\n")
@@ -275,7 +275,7 @@ class Figures(Base):
     """What a report has beside each point, by hand."""
 
     def test_delays_hop_by_hop(self):
-        """Of the longest way and there of most bundles, means over repetitions, which add up; none where the ways differ."""
+        """Of the longest route and there of most bundles, means over repetitions, which add up; none where the routes differ."""
         one, two = path_of(9, 40.5, (1, 8, 5, 6), (2, 8, 5, 5)), path_of(9, 50.5, (3, 8, 5, 10), (2, 8, 5, 9))
         back, short = path_of(3, 16.5, (1, 1, 5, 4), (0, 0, 5, 0)), path_of(500, 9.5, (1, 1, 5, 2))
         row = types.SimpleNamespace(values={"trace": "A", "rate": "1Mbit/s"}, results={2: {"delays": [short, two, back]}, 1: {"delays": [back, one]}, 3: {}})

@@ -32,7 +32,7 @@ HEAD = "lab: lab.yaml\nrepetitions: 3\nexperiments:\n  - name: x\n"
 
 
 def traces_of(path):
-    """Of a channel's file: both ways have the one of the lab."""
+    """Of a channel's file: both directions have the one of the lab."""
     return re.findall(r"^ *trace: (\S+)$", path.read_text(), re.MULTILINE)
 
 

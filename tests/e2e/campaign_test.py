@@ -48,7 +48,7 @@ class Campaign(Base):
                             (6, "from 1 to 10000"), (7, "delay: \"5\" is no duration"), (8, "already an experiment \"y\"")):
             self.assertRegex(several, rf"(?m)^helio-campaign: .*c\.yaml:{line}: .*{re.escape(words)}")
         self.assertEqual(len(several.splitlines()), 8, several)
-        # a trace that all have is told once, and no more than 20 are told
+        # a trace that all have is named once, and no more than 20 are named
         once = campaign(self.file("set: {trace: gone}\nexperiments: [{name: x}, {name: y}]\n"), "--check", code=2).stderr
         self.assertEqual(len(once.splitlines()), 1, once)
         many = campaign(self.file("experiments:\n" + "".join(f"  - {{name: x{i}, a: 1}}\n" for i in range(23))), "--check", code=2).stderr
@@ -185,7 +185,7 @@ traffic:
             self.assertEqual("/traces/" in (first / "link-1-2.yaml").read_text(), found, name)
 
     def test_a_timer_suits_the_path(self):
-        """Left out, it is the paper's, or twice a longer round trip; too short a one is told, by check and report, too."""
+        """Left out, it is the paper's, or twice a longer round trip; too short a one is reported, by check and report, too."""
         path = self.file("set: {trace: none, duration: 4s, rate: 5Mbit/s, bundle: 50kB, sessions: 4}\nexperiments:\n  - name: x\n"
                          "    sweep: {delay: [5ms, 400ms], recovery: [default, plain], stack: [no, yes]}\n")
         done = campaign(path, "--out", self.out, "--json", "--no-report")

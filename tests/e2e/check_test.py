@@ -54,7 +54,7 @@ class CheckTest(NodeCase):
         return self.lab.program("helio-sle"), "provider", "--check", path
 
     def test_a_limit_that_does_not_count(self):
-        """The check and the start tell it; neither does where it counts."""
+        """The check and the start report it; neither does where it counts."""
         for store, told in (("{durability: none}", True), (f"{{path: {self.lab.path('kept')}, durability: async}}", False)):
             path = self.lab.write_node(5, [], store=store, log=False, extra="bundles: {total: 64MiB}\n")
             code, text = self.check(path)

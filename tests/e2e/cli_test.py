@@ -67,7 +67,7 @@ def check_alone():
 
 
 def check_head(campaign):
-    """A reader that ends early is no failure to tell."""
+    """A reader that ends early is no failure to report."""
     p = subprocess.Popen([os.path.join(programs, "helio-campaign"), campaign, "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     p.stdout.close()
     assert (p.stderr.read(), p.wait()) == ("", 1)
@@ -86,7 +86,7 @@ def check_wrong_word(name, subcommands):
 
 
 def check_no_command():
-    """helioctl's only word is a configuration, if there is such a file or no command is near; both are told of."""
+    """helioctl's only word is a configuration, if there is such a file or no command is near; both are named."""
     there = os.path.join(out, "there.yaml")
     with open(there, "w", encoding="ascii"):
         pass

@@ -58,7 +58,7 @@ class ClockTest(unittest.TestCase):
                 self.assertEqual(tx.request(to, p, **keys)[:2], (aap2.SUCCESS, ""))
 
     def check_lives(self, durability):
-        """Each life of a node without a clock sends two bundles; the peer delivers all."""
+        """Each run of a node without a clock sends two bundles; the peer delivers all."""
         self.start(2, shim=False)
         with aap2.Client(self.lab.socket(2)) as rx:
             self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)

@@ -18,7 +18,7 @@ from resting import Stalls
 
 OWLT = 0.005
 AHEAD = 0.6  # s at least until time zero of a plan, from when the nodes run
-STALL = 0.05  # s; what the machine may take to tell of an arrival
+STALL = 0.05  # s; what the machine may take to report an arrival
 TOO_SLOW = "the machine is too slow for this"
 TRIES = 5
 
@@ -178,7 +178,7 @@ class ContactsTest(NodeCase):
 
     @in_time
     def test_cut(self):
-        """The link of 1 and 2 is cut before its contact: all goes by 3, in the contacts of that way."""
+        """The link of 1 and 2 is cut before its contact: all goes by 3, in the contacts of that route."""
         rx = self.diamond()
         self.lab.run("helioctl", "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "link", "to-2", "down")
         self.send(4, 5, 10000)

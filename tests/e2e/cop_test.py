@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""helio-frames fop and farm: telecommands with COP-1 over datagrams that are lost both ways, in each kind of telemetry; lockout and
+"""helio-frames fop and farm: telecommands with COP-1 over datagrams that are lost in both directions, in each kind of telemetry; lockout and
 unlock, Wait, suspension and resumption, and what nobody asked for. usage: cop_test.py BIN OUT ROOT [TEST...]"""
 
 import json
@@ -141,7 +141,7 @@ class CopTest(unittest.TestCase):
         self.assertEqual((got["packets"], got["lockouts"], got["commands"], got["v_r"]), (40, 1, 1, 40))
 
     def test_nobody(self):
-        """Nobody answers: the alert T1. With --resume the service is suspended, and goes on when somebody does."""
+        """Nobody answers: the alert T1. With --resume the service is suspended, and goes on when a receiver answers."""
         self.packets(10)
         sent = result(self.fop("--limit", "3", "--timer", "50ms"), 1)
         self.assertIn("T1", sent["alert"])

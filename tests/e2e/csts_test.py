@@ -394,7 +394,7 @@ class CstsTest(unittest.TestCase):
         return self.path("lengths.bin")
 
     def test_forward_refused(self):
-        """A refused frame, in the middle or as the last one, is a failure that is told at once."""
+        """A refused frame, in the middle or as the last one, is a failure that is reported at once."""
         self.table()
         p = self.provider("--uplink", self.path("uplink.bin"))
         (*_, total), why = self.forward(self.lengths(1, 65536, 5), code=1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""helio-emu relay that is told changes in mid-run: each holds from then on, a wrong one changes nothing, the account stays
+"""helio-emu relay that gets changes in mid-run: each holds from then on, a wrong one changes nothing, the account stays
 whole, and the report tells the changes as a scenario would.
 
 usage: emulator_change_test.py BIN_DIR [unittest arguments]

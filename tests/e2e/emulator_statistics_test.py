@@ -97,7 +97,7 @@ class StatisticsTest(unittest.TestCase):
         return ", ".join(f"{n} {what}" for what, n in of.items() if n)
 
     def see(self, count, *options):
-        """Frames radiated one after another without a break: they wait for the contact, so that the sender may stall. What the machine lost, and breaks where it stalled, are told, and the
+        """Frames radiated one after another without a break: they wait for the contact, so that the sender may stall. What the machine lost, and breaks where it stalled, are reported, and the
         traffic is sent again; the relay's own account has to be right each time."""
         for attempt in range(TRIES):
             arrived, why = self.once(count, options)

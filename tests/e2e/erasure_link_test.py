@@ -46,7 +46,7 @@ class ErasureLinkTest(NodeCase):
                 self.assertEqual((client["bundles_confirmed"], client["lost"], client["duplicates"]), (200, 0, 0))
 
     def nodes(self, keys, store=None):
-        """Two nodes with a relay between them that erases a twentieth each way; their files and processes."""
+        """Two nodes with a relay between them that erases a twentieth in each direction; their files and processes."""
         left, right, relay = self.lab.udp_ports(3)
         self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{right}", "--delay", "2ms",
                        "--trace", "iid:0.05", "--trace-return", "iid:0.05", "--priority", "normal")

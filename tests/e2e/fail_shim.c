@@ -10,7 +10,7 @@
  *                      causes by way of a library, the first of each of the library's places.
  *
  * Each further run is a fork of the program before its main(). A program that becomes ready in
- * spite of the failure gets SIGTERM. HELIO_FAIL_READY is the text that tells that it is ready, on
+ * spite of the failure gets SIGTERM. HELIO_FAIL_READY is the text that shows that it is ready, on
  * any descriptor. HELIO_FAIL_REPORT gets one line for each run: number, what failed, "ready" or
  * "-", the wait status, what the program wrote to standard error; separated by tabs. HELIO_FAIL_ONE
  * makes only this run. "hang" as a status: it took longer than HANG_S.

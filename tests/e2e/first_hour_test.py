@@ -115,7 +115,7 @@ def judge(shown, folders):
     for sender, receiver, text in (("lab", "station", shown[6]), ("station", "lab", shown[7])):
         assert re.search(rf"{sender}\.txt .*confirmed", text), text
         assert (folders[receiver] / "received" / f"{sender}.txt").read_text() == (folders[sender] / f"{sender}.txt").read_text()
-    # both ways through NAT with authentication: nothing was refused
+    # in both directions through NAT with authentication: nothing was refused
     for place in ("station", "lab"):
         log = (folders[place] / "ltp.log").read_text()
         assert "refused" not in log, log

@@ -38,7 +38,7 @@ class FramesLinkTest(NodeCase):
         return json.loads(done.stdout)
 
     def test_virtual(self):
-        """Each kind of frame, bare and in CADUs; a twentieth of the frames is lost, each way: every bundle comes once."""
+        """Each kind of frame, bare and in CADUs; a twentieth of the frames is lost in each direction: every bundle arrives once."""
         for kind, keys in KINDS:
             with self.subTest(kind, **keys):
                 for channel in ("forward: {delay: 5ms}\nreturn: {delay: 5ms}\n",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of a node's links by Space Link Extension, with a real provider: what it refuses or breaks off is told and counted while the
+"""Frames of a node's links by Space Link Extension, with a real provider: what it refuses or breaks off is logged and counted while the
 other links go on; a link that goes down says good-bye. usage: frames_sle_test.py BIN OUT [TEST...]"""
 
 import contextlib

@@ -216,7 +216,7 @@ class FramesToolTest(unittest.TestCase):
                 self.assertGreaterEqual(told["cadus"]["iterations"], 12)
                 run("convert", *code, "--from", "cadu", path("worse"), "--randomised", "--marker-errors", "8", "-o", path("again"))
                 self.assertEqual(read("again"), plain)
-        for length, least in ((128, 50), (512, 50), (2048, 10)):  # the longest are given up when too many checks fail
+        for length, least in ((128, 50), (512, 50), (2048, 10)):  # the decoder stops for the longest when too many checks fail
             code = ["-l", str(length), "--ldpc", "4/5"]
             run("gen", "-n", "12", "--packet", "200", *code, "--to", "cadu", "-o", path("coded"))
             run("convert", *code, "--from", "cadu", "--to", "cadu", "--randomise", "--bit-errors", "0.04", path("coded"), "-o", path("worse"))

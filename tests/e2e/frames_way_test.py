@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A spacecraft's frames each way of their own kind: AOS down through an optical channel, telecommand in CLTUs up; a ground station that
+"""A spacecraft's frames, of another kind in each direction: AOS down through an optical channel, telecommand in CLTUs up; a ground station that
 sends on to the mission centre; two virtual channels; in virtual time, and with real nodes through the emulator, and by TCP.
 usage: frames_way_test.py BIN OUT [TEST...]"""
 

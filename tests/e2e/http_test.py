@@ -104,7 +104,7 @@ class HttpTest(unittest.TestCase):
         self.assertEqual({key: v[f"heliograph_{key}"] for key in same}, same)  # one table
 
     def security(self):
-        """Keys of a link whose frames are secured, both ways."""
+        """Keys of a link whose frames are secured, in both directions."""
         for name, note in (("out", "numbers"), ("in", "received")):
             for end, text in ((".key", os.urandom(16).hex()), (".note", "new\n"),
                               ("", f"{note}: {name}.{'note' if name == 'out' else 'received'}\nassociations:\n  - {{spi: 1, vcids: 0, service: authentication, "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes of ION's configuration, and two of HDTN's, become two of heliod, which send bundles both ways. usage: import_test.py BIN OUT [TEST...]"""
+"""Two nodes of ION's configuration, and two of HDTN's, become two of heliod, which send bundles in both directions. usage: import_test.py BIN OUT [TEST...]"""
 
 import json
 import re

@@ -56,7 +56,7 @@ class Change(Folder):
                 self.assertGreaterEqual(before, 0.8 * 20e6 * share)
 
     def test_delay_and_loss_that_change_in_mid_run(self):
-        """One way alone, and both; streams over three nodes: what the channel loses goes again."""
+        """One direction alone, and both; streams over three nodes: what the channel loses is sent again."""
         file = self.file("line: 3\nlink: {adapter: tcpcl, rate: 20Mbit/s, delay: 5ms}\n"
                          "traffic: [{ping: 1-2, count: 20, interval: 100ms}, {perf: 1-3, data: 2MB, window: 5, payload: 20kB, start: 4s}]\n"
                          "events:\n  - {at: 1050ms, link: 1-2, set: {delay: 50ms}}\n  - {at: 3s, link: 2-3, set: {trace: \"iid:0.05\"}}\n"
@@ -89,7 +89,7 @@ UNLIMITED = '.forward has a rate, and stays with one: "unlimited" is none'
 
 
 class Refused(Folder):
-    """A mistake in what is set is told before anything starts, with its place; nothing is set without an effect."""
+    """A mistake in what is set is reported before anything starts, with its place; nothing is set without an effect."""
 
     def check(self, link, keys, mode, code=2, whom="link: 1-2"):
         file = self.file(f"line: 2\n{link}\ntraffic: [{{perf: 1-2, data: 1kB, window: 1}}]\nevents:\n  - at: 1s\n    {whom}\n    set: {{{keys}}}\n")

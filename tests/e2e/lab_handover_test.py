@@ -86,7 +86,7 @@ class Files(Handover):
         return [(step.at, step.end, step.keys) for step in lab_handover.steps(versions, lab_shared.pace)]
 
     def test_what_the_ends_are_told_of_changes(self):
-        """At once of the channel that they pass, or passed last; of others when they are handed over to them. Nothing is told twice."""
+        """At once of the channel that they pass, or passed last; of others when they are handed over to them. Nothing is sent twice."""
         y = [(12.5, 0, {"rate": "40Mbit/s", "overhead": "10B"}), (12.5, 1, {"rate": "unlimited", "overhead": "10B"})]
         slow = [(12.5, 0, {"rate": "3Mbit/s", "overhead": "10B"}), y[1]]
         self.assertEqual(self.told((4.0, "x", {"rate": "5Mbit/s"})), [(4.0, 0, {"rate": "5Mbit/s"}), (4.0, 1, {"rate": "5Mbit/s"}), *y])
@@ -105,7 +105,7 @@ class Files(Handover):
                          [(4.0, 0, {"rate": "1Mbit/s"}), (12.5, 0, {"overhead": "10B"}), (12.5, 1, {"rate": "unlimited", "overhead": "10B"})])
 
     def test_a_run_that_ends_while_it_has_no_processor(self):
-        """The traffic ended meanwhile: what the ends were to be told of the hand-overs is told before anything is asked of them."""
+        """The traffic ended meanwhile: the ends get the news of the hand-overs before anything is asked of them."""
         class Stalled(lab_live.Session):
             def __init__(self, of):
                 self.lab, self.stopped, self.ended, self.at, self.told, self.happened = of, False, {}, 0.0, 0, lab_view.Events()
@@ -140,7 +140,7 @@ class Files(Handover):
         return [link.get("recovery", {}).get("margin") for link in links]
 
     def test_timers_wait_for_the_queues_of_channels(self):
-        """Of lines that others fill as well: the longest of each way."""
+        """Of lines that others fill as well: the longest of each direction."""
         self.assertEqual(self.margins(OVER), [None, None])
         bare = OVER.replace("forward: {rate: 40Mbit/s}, ", "").replace(", rate: 20Mbit/s", "")
         self.assertEqual(self.margins(bare + "shared: {up: {of: [x.forward, y.forward], rate: 10Mbit/s, queue: 500ms}}\n"), ["520ms"] * 2)

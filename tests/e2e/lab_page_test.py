@@ -294,7 +294,7 @@ class Live(Folder):
                 self.assertTrue(shown.evaluate("document.querySelector('#ask').hidden"))
 
     def test_bundles_and_changes(self):
-        """Where bundles wait and why, the way of one as it happens, and links that are changed by those who may."""
+        """Where bundles wait and why, the route of one as it happens, and links that are changed by those who may."""
         self.start("line: [leo, gs, mcc]\nlink: {rate: 10Mbit/s, delay: 5ms}\nduration: 1h\n")
         self.assertEqual(self.page().change("0123456789abcdef", link="gs-mcc", do="down")[0], 403, "it was not started with --change")
         page = self.page("--change")
@@ -334,7 +334,7 @@ class Live(Folder):
         return {one["node"]: one for one in json.loads(page.ask("/way.json?bundle=" + urllib.parse.quote(bundle))[2])}
 
     def check_change_in_browser(self, page, bundle):
-        """At two widths all can be read. A click on a waiting bundle shows its way, which goes on when the link is up again."""
+        """At two widths all can be read. A click on a queued bundle shows its route, which goes on when the link is up again."""
         with browser.Browser() as b:
             shown, give_up = b.open(page.url), time.monotonic() + 300
             shown.evaluate(f"location.hash = '{page.change_token}'; location.reload()")

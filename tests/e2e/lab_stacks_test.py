@@ -247,7 +247,7 @@ class Errors(Folder):
             self.assertIn(f"{file}:3: nodes.b.kind: a node of kind ion is a real process; mode sim has none; take --mode local", lab(file, *command, "--mode", "sim", code=2).stderr)
 
     def test_a_program_that_is_not_installed(self):
-        """It is told before anything starts; check warns."""
+        """It is reported before anything starts; check warns."""
         file = self.file("nodes:\n  a: {}\n  b: {kind: command, command: no-such-program, bin: here}\n  c: {kind: hdtn}\nlinks: {a-b: {channel: no}, a-c: {channel: no}}\n")
         said = lab(file, "up", "--out", self.folder / "out", code=1).stderr
         self.assertIn(f"helio-lab: {file}:3: nodes.b: kind command needs no-such-program: neither in {self.folder}/here nor in PATH", said)

@@ -14,7 +14,7 @@ from heliograph.lab import hints as lab_hints, result as lab_result  # noqa: E40
 
 class Words(Folder):
     def test_the_file_comes_first(self):
-        """Whoever writes the command first is told the whole line."""
+        """A user who writes the command first gets the whole line."""
         file = self.file("line: 2\n")
         for words, wanted in ((("up", file), f"helio-lab {file} up\n"), (("up", "--mode", "sim", "ho.yaml"), "helio-lab ho.yaml up --mode sim\n"),
                               (("exec", file, "1", "helioctl", "links"), f"helio-lab {file} exec 1 helioctl links\n"),
@@ -42,7 +42,7 @@ class Words(Folder):
 
 
 class Frames(Folder):
-    """Ends whose CCSDS frames cannot meet are told before anything starts, with what would be right."""
+    """Ends whose CCSDS frames cannot meet are reported before anything starts, with what would be right."""
 
     def test_frames_by_tcp(self):
         for keys, wanted in (("    frames: {mode: aos, port: connect}\n", (":4: ", "links.1-2.frames.port: both ends have connect, so no connection comes about; write ends: {2: {frames: {port: listen}}}")),

@@ -69,7 +69,7 @@ class LinksTest(NodeCase):
         old = self.links(2)["to-1"]["local_port"]
         file = self.lab.path("again.yaml")
         with open(file, "w") as f:
-            f.write(f"# the way back\nadapter: ltp-udp\npeer: ipn:2.0\nlocal: 127.0.0.1:{ports}\n"
+            f.write(f"# the return direction\nadapter: ltp-udp\npeer: ipn:2.0\nlocal: 127.0.0.1:{ports}\n"
                     f"remote: 127.0.0.1:{old}\nrto: 100ms\n")
         self.ctl(1, "link", "add", "third", file)
         self.ctl(2, "link", "remove", "to-1")
@@ -119,7 +119,7 @@ class LinksTest(NodeCase):
             nodes[1].send_signal(signal.SIGCONT)
             self.assertEqual(tx.answer()[0], aap2.SUCCESS)
             self.assertEqual([b["state"] for b in self.lab.control(1, "bundles")["bundles"]], ["waiting"])
-            operator.sendall(words("up", "down", "up"))  # faster than an adapter tells it
+            operator.sendall(words("up", "down", "up"))  # faster than an adapter reports it
             self.assertEqual(self.client(2, "ipn:2.7", subscribe=True).delivery()[1], b"x")
 
     @staticmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator's log tells while something goes wrong, and how often. usage: log_test.py BIN OUT [TEST...]"""
+"""What the operator's log shows while something goes wrong, and how often. usage: log_test.py BIN OUT [TEST...]"""
 
 import contextlib
 import datetime
@@ -74,7 +74,7 @@ class LogTest(unittest.TestCase):
         self.assertEqual(self.log().count("has not answered"), 1)
 
     def test_failing_and_expiring(self):
-        """A killed peer: what fails is told at growing distances, not each time; so are bundles that expire."""
+        """A killed peer: what fails is logged at growing distances, not each time; so are bundles that expire."""
         _, peer = self.pair(retries=1, recovery="plain", extra="bundles: {retry_min: 100ms, retry_max: 200ms}\n")
         peer.kill()
         peer.wait()
@@ -138,7 +138,7 @@ class LogTest(unittest.TestCase):
 
 
     def test_service_manager(self):
-        """systemd is told when the node is ready, that its loop goes round, and that it stops."""
+        """systemd gets a notice when the node is ready, that its loop goes round, and that it stops."""
         path = self.lab.write_node(1, [], log=False)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
             s.bind(self.lab.sockets + "/notify")

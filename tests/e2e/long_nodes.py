@@ -68,8 +68,8 @@ class Net:
                                           extra=f"plan: {lab.path('plan.yaml')}\n") for n in links}
         self.nodes = {n: lab.start_node(n, self.configs[n]) for n in links}
         self.ends = {n: 0 for n in links}
-        self.looks = []  # (seconds, node, life, private bytes, descriptors, held)
-        self.sums = {n: {} for n in links}  # of lives that are over
+        self.looks = []  # (seconds, node, run, private bytes, descriptors, held)
+        self.sums = {n: {} for n in links}  # of runs that have ended
         self.begun = time.monotonic()
         self.servers = {n: lab.start(f"server{n}", "helio-perf", "server", "--socket", lab.socket(n), "--reconnect=600", "-l", "120",
                                      "--json", lab.path(f"server{n}.json")) for n in sorted({f[1] for f in FLOWS})}

@@ -38,7 +38,7 @@ class Line:
         self.configs = {n: lab.write_node(n, links[n], f"{{path: {lab.path(f'store{n}')}, durability: sync, limit: 4GiB}}",
                                           log=False, extra=self.routes(n)) for n in links}
         self.nodes = {n: lab.start_node(n, self.configs[n]) for n in links}
-        self.lives = {n: [] for n in links}  # of each life: memory and descriptors at its end
+        self.lives = {n: [] for n in links}  # of each run: memory and descriptors at its end
         self.server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(nodes), "--reconnect",
                                 "--json", lab.path("server.json"))
 
@@ -96,7 +96,7 @@ def receiver(lab, what, count, rng):
 
 
 def flat(lives):
-    """Later lives need no more than earlier ones."""
+    """Later runs need no more than earlier ones."""
     half = len(lives) // 2
     early, late = lives[:half], lives[half:]
     return (not early or (max(m for m, _ in late) <= 1.25 * max(m for m, _ in early) + (32 << 20)

@@ -113,7 +113,7 @@ class NamesTest(NodeCase):
         self.running = {n: self.lab.start_node(n, self.configs[n]) for n in (2, 1)}
 
     def datagrams_later(self, adapter):
-        """Down until the name is known, with one line of the log; then bundles go both ways."""
+        """Down until the name is known, with one line of the log; then bundles go in both directions."""
         self.datagram_pair(adapter)
         wait_for(lambda: self.link(1)["lookups_failed"] >= 2, 60)
         self.assertFalse(self.link(1)["up"])

@@ -553,7 +553,7 @@ class NodeTest(NodeCase):
         wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
 
     def test_orange(self):
-        """With nobody at the other end: each bundle goes 1 + resend times, and is given up. Then there is somebody."""
+        """Without a receiver at the other end: each bundle is sent 1 + resend times, and fails. Then there is a receiver."""
         ports = self.lab.udp_ports(2)
         config = {n: self.lab.write_node(n, [self.lab.link(
             3 - n, ports[n - 1], ports[2 - n], rto="100ms", colour="orange", resend=2, orange_wait="2s")]) for n in (1, 2)}

@@ -247,7 +247,7 @@ class OperatorTest(unittest.TestCase):
         return bytes(out)
 
     def test_midst_of_a_session_after_a_restart(self):
-        """What a node's earlier life may have reported is not taken for its own; a new node has none."""
+        """What a node's earlier run may have reported is not taken for its own; a new node has none."""
         peer, node, segment = self.peer_of_one(store=f"{{path: {self.lab.path('store')}, durability: sync, limit: 100MB}}")
         midst = b"\x03" + self.sdnv_of(2) + self.sdnv_of(77) + b"\x00\x01\x64\x05\x07\x00hello"
         peer.sendto(midst, node)

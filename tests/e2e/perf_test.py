@@ -359,7 +359,7 @@ class PerfTest(unittest.TestCase):
         self.assertIn("--reverse: not with -F", self.end(self.client("-T", "1", "-W", "2", "--reverse", "-r"), 2)[1])
 
     def test_one_way(self):
-        """In rate mode the delays one way, since both ends have one clock here."""
+        """In rate mode the delays of one direction, since both ends have one clock here."""
         self.node()
         self.server()
         path = self.lab.path("r.json")

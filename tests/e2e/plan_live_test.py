@@ -151,7 +151,7 @@ class PlanLiveTest(NodeCase):
         self.assertEqual(self.lab.control(1, "plan")["ranges"], 2)
 
     def test_reload(self):
-        """The file again, and another one; what is wrong is told, and the old plan stays."""
+        """The file again, and another one; what is wrong is logged, and the old plan stays."""
         plan = self.write_plan(FAR)
         self.nodes([(1, 2)], plan)
         rx = self.client(2, "ipn:2.7", subscribe=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Priorities through real nodes: chosen by the application, kept over a restart, obeyed by the link and told to the
+"""Priorities through real nodes: chosen by the application, kept over a restart, obeyed by the link and shown to the
 receiver. usage: queues_test.py BIN OUT [TEST...]"""
 
 import json

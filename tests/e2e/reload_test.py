@@ -132,7 +132,7 @@ class ReloadTest(unittest.TestCase):
         nine.close()
 
     def test_what_waits_is_kept(self):
-        """Bundles for a link that goes wait for the next way there."""
+        """Bundles for a link that is removed wait for the next route."""
         self.lab.start_node(1, self.write([self.link(2)]))
         with aap2.Client(self.lab.socket(1)) as tx:
             self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)

@@ -107,7 +107,7 @@ class RulesTest(NodeCase):
         self.assertEqual(app.request("ipn:1.101", b"x")[0], aap2.SUCCESS)
 
     def test_user_of_some_endpoints(self):
-        """Programs choose a random service: a user who may have only some is told so, and that --service helps."""
+        """Programs choose a random service: the message to a user who may have only some says so, and that --service helps."""
         me = os.getuid()
         self.start(f"applications:\n  - {{user: {me}, at: 'ipn:1.[100-199]'}}\n  - {{user: {me + 1}}}\n")
         own, files = ("--socket", self.lab.socket(1)), self.lab.path("files")

@@ -116,7 +116,7 @@ class SdlsLinkTest(NodeCase):
         return self.link(n)["frames"]["sdls"]
 
     def exchange(self, count=6, size=4000):
-        """Both ways; what comes is all that was sent, once."""
+        """Both directions; what arrives is all that was sent, once."""
         ends = {n: self.client(n, f"ipn:{n}.7", subscribe=True) for n in (1, 2)}
         sender = {n: self.client(n, f"ipn:{n}.8") for n in (1, 2)}
         payloads = {n: [os.urandom(size) for _ in range(count)] for n in (1, 2)}

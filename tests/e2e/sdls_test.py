@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""helio-frames --sdls: the page's example runs; every kind of frame there and back; other keys, replays, altered and lost frames are told
+"""helio-frames --sdls: the page's example runs; every kind of frame there and back; other keys, replays, altered and lost frames are reported
 by their reasons; numbers go on over kills. usage: sdls_test.py BIN OUT ROOT"""
 
 import binascii

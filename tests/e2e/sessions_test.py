@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sessions: auto of a link reaches, without being told the number, the goodput of one that was chosen well; and a number
+"""sessions: auto of a link reaches, without a configured number, the goodput of one that was chosen well; and a number
 that is too small does not. Real nodes and relay, trace H. usage: sessions_test.py BIN OUT"""
 
 import json

@@ -221,7 +221,7 @@ class CompleteTest(sle_case.SleCase):
         self.stop()
 
     def test_without_a_recording(self):
-        """Never silently: the association is aborted, or the next frame tells how many are missing."""
+        """Never silently: the association is aborted, or the next frame says how many are missing."""
         for when_full in ("by-kind", "drop"):
             with self.subTest(when_full):
                 self.port = sle_case.free_port()

@@ -125,7 +125,7 @@ class GatewayTest(sle_case.SleCase):
         self.assertIn("1 CLTUs were dropped: another host sent them", log)
 
     def test_the_provider_ends_and_begins_again(self):
-        """CLTUs without an association are dropped and told, and none of them comes later."""
+        """CLTUs without an association are dropped and logged, and none of them is sent later."""
         self.station_of_cltus()
         u = self.gateway(CLTU, "--cltu-datagrams", f"127.0.0.1:{self.at}", "--reconnect", "100ms")
         self.until_started()
@@ -218,7 +218,7 @@ class GatewayTest(sle_case.SleCase):
         self.end(u)
 
     def test_too_many_wait(self):
-        """The queue has a limit; what it does not take is dropped and told, the rest is radiated in order."""
+        """The queue has a limit; what it does not take is dropped and logged, the rest is radiated in order."""
         self.station_of_cltus(", cltu_buffer: 4096, uplink_rate: 3Mbit/s")
         u = self.gateway(CLTU, "--cltu-datagrams", f"127.0.0.1:{self.at}", "--window", "1")
         self.until_started()

@@ -39,7 +39,7 @@ def expected(rows, wanted, said):
             missing += 1
             continue
         quality = QUALITY[row["fate"]]
-        if said or quality == GOOD:  # an erred frame's counts are not believed: the next good one tells
+        if said or quality == GOOD:  # an erred frame's counts are not believed: the next good one shows them
             before, missing = before + missing, 0
         if wanted in ("all", row["fate"]):
             told.append((-1 if first else before, quality, int(row["earth_receive_ns"]), int(row["picoseconds"])))
@@ -173,7 +173,7 @@ instances:
         return [{k: v for k, v in n.items() if k != "time"} for n in json.loads(out)["associations"][0]["notified"]]
 
     def test_words_of_the_modem(self):
-        """Lock, production and the end of data are told where they happened, between the frames."""
+        """Lock, production and the end of data are reported where they happened, between the frames."""
         self.start("tcp")
         user = self.begin(["all"], "--until-end")["all"]
         data = bytes.fromhex("6ac5000000") + bytes(FRAME - 5)
@@ -194,7 +194,7 @@ instances:
         self.control("modem", "carrier-lock", "no")
         self.control("modem", "frame-lock", "yes")
         self.control("modem", "production", "interrupted")
-        self.control("modem", "production", "interrupted")  # told once
+        self.control("modem", "production", "interrupted")  # reported once
         self.control("modem", "production", "running")
         self.control(CLTU, "production", "halted")
         self.control(CLTU, "uplink", "nominal")
@@ -209,7 +209,7 @@ instances:
         self.stop()
 
     def test_words_while_behind(self):
-        """A user that was not there is told of what happened meanwhile where it happened."""
+        """A user that was not there gets what happened meanwhile where it happened."""
         self.start("tcp", f", record: {self.path('record')}")
         data = bytes.fromhex("6ac5000000") + bytes(FRAME - 5)
         with socket.create_connection(("127.0.0.1", self.modem_port)) as s:

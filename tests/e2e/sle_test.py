@@ -19,7 +19,7 @@ import sle_case
 from resting import tries
 from sle_case import RAF
 
-TIMES = ("1s", "10s", "60s")  # of a user who ends before he has an answer: where a second was too short for it, the next one
+TIMES = ("1s", "10s", "60s")  # of a user that ends before it has an answer: where a second was too short for it, the next one
 STATION = """sources:
   - {name: fast, count: 20000, vcids: 2}
   - {name: steady, rate: 20Mbit/s, record: %s}
@@ -155,7 +155,7 @@ instances:
             self.assertEqual(f.read(), cltus)
 
     def test_events(self):
-        """Each is answered and its outcome told, in order; STOP waits for what is under way; CLTUs come behind them."""
+        """Each is answered and its outcome reported, in order; STOP waits for what is under way; CLTUs come behind them."""
         cltu1 = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
         self.provider(f"""instances:
   - id: {cltu1}

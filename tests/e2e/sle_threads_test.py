@@ -140,7 +140,7 @@ class ThreadsTest(sle_case.SleCase):
         self.stop()
 
     def test_the_end_while_threads_write(self):
-        """The provider is told to end, and users end in every way, in the middle of full output."""
+        """The provider is asked to end, and users end in all possible ways, in the middle of full output."""
         for k in range(4):
             self.port = sle_case.free_port()
             self.provider("threads: 2\nsources: [{name: s}]\ninstances:\n"

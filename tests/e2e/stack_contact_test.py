@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes whose link follows the contacts of a plan, in virtual time: its rate, each way by itself, its light time over a pass.
+"""Two nodes whose link follows the contacts of a plan, in virtual time: its rate, in each direction by itself, its light time over a pass.
 usage: stack_contact_test.py BIN OUT"""
 import csv
 import json
@@ -132,7 +132,7 @@ class StackContactTest(unittest.TestCase):
         self.assertLess(late[waited - 1], 130.5 + waited * 500e3 * 8 / 20e6 * 1.2)
 
     def test_silence(self):
-        """Nobody is there for an hour: a bundle of 500 kB is sent once then, and once when he is there; some sixty tries in between
+        """The peer is down for an hour: a bundle of 500 kB is sent once then, and once when it is up; some sixty tries in between
         cost half of it."""
         self.write("contacts:\n  - {from: 1, to: 2, end: 2h, rate: 20Mbit/s, owlt: 5ms, both: yes}\n", "owlt: 5ms, sessions: 10",
                    "both: {delay: 5ms, start: 0, contacts: [{from: 0, to: 1ms}, {from: 1h, to: 2h}]}\n")

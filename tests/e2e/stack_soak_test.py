@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chains of whole nodes in virtual time, drawn from seeds: delays to 20 minutes each way, losses to 20 %, duplicates, jitter,
+"""Chains of whole nodes in virtual time, drawn from seeds: delays to 20 minutes in each direction, losses to 20 %, duplicates, jitter,
 links that go down and up, all kinds of settings. Every bundle is delivered exactly once; in every fourth run the nodes
 assert their invariants at each step; every fifth is repeated and gives the same bytes. A failure prints its seed and the command.
 usage: stack_soak_test.py BIN [FIRST..LAST]"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole nodes over TCPCL in virtual time: a line of three whose links go down and up, bundles of all sizes both ways. Each
+"""Whole nodes over TCPCL in virtual time: a line of three whose links go down and up, bundles of all sizes in both directions. Each
 arrives once, over channels that lose a part of the frames, too; the same seed gives the same figures. usage: stack_tcpcl_test.py BIN OUT"""
 import json
 import os

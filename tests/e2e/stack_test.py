@@ -124,7 +124,7 @@ def losses():
 
 
 def mars():
-    """20 minutes each way with losses: all of it, once. Its timer is no multiple of the trace, which begins again and
+    """20 minutes in each direction, with losses: all of it, once. Its timer is no multiple of the trace, which begins again and
     again: otherwise a repeated checkpoint would always meet the same fade."""
     world = [*pair({**RED, "sessions": 1000}, rto="2543217ms"),
              *channel("m.yaml", forward="{rate: 500Mbit/s, delay: 20min, erasures: {trace: A}}", **{"return": "{delay: 20min}"})]

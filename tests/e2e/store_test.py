@@ -67,7 +67,7 @@ class StoreTest(unittest.TestCase):
             return [rx.delivery()[1] for _ in range(self.lab.control(1, "status")["bundles"])]
 
     def test_full_refuses(self):
-        """The application is told, by bundle; what is here stays. By count, then by bytes."""
+        """The application gets a notice for each bundle; what is here stays. By count, then by bytes."""
         p = self.start(extra="bundles: {count: 20, source: 100, reserve: 0, reserve_queues: 0, endpoint: 100}\n")
         answers = self.send(*[b"%d" % i for i in range(25)])
         self.assertEqual(answers[:20], [aap2.SUCCESS] * 20)

@@ -78,7 +78,7 @@ class StreamTest(NodeCase):
                 self.stop_all()
 
     def test_kill_and_restart(self):
-        """Node 2 stops to read and is killed while bundles come. What was on the way and what it had not read is lost, of
+        """Node 2 stops to read and is killed while bundles come. What was in transmission and what it had not read is lost, of
         what node 1 handed over; what was not written whole comes back. All others arrive. Small socket buffers, so that not
         all is handed over; they end within a bundle, since nothing makes them as long as some bundles."""
         for adapter in BOTH:
@@ -229,7 +229,7 @@ class StreamTest(NodeCase):
                 self.stop_all()
 
     def test_no_room_behind(self):
-        """A full queue, and a rule's rate: what is beyond them waits, since its sender cannot be told, and all of it arrives."""
+        """A full queue, and a rule's rate: what is beyond them waits, since its sender gets no notice, and all of it arrives."""
         for adapter in BOTH:
             with self.subTest(adapter):
                 port, *far = self.lab.udp_ports(3)

@@ -244,7 +244,7 @@ class SyncTest(FilesCase):
         self.stop(ends[0])
 
     def test_bundles_are_lost(self):
-        """Bundles end on the way, and the receiver is not there for long: it goes on by itself."""
+        """Bundles expire on their route, and the receiver is not there for long: it goes on by itself."""
         write(random.Random(2).randbytes(500_000), self.folder, "image")
         for i in range(50):
             write(str(i).encode(), self.folder, f"n{i}")

@@ -137,7 +137,7 @@ class TcpclTest(NodeCase):
         self.up(1)
 
     def exchange(self):
-        """Both ways at once."""
+        """Both directions at once."""
         ends = {n: (self.client(n, f"ipn:{n}.7", subscribe=True), self.client(n, f"ipn:{n}.5")) for n in (1, 2)}
         sizes = [0, 1, 100, 5000, 65536, 1 << 20, (1 << 20) + 1, 5000000]
         for n in (1, 2):

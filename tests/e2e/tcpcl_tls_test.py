@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCPCLv4 with TLS between real nodes (RFC 9174 §4.4): who is let in and who is not, what is told, certificates that are
+"""TCPCLv4 with TLS between real nodes (RFC 9174 §4.4): who is let in and who is not, what is logged, certificates that are
 replaced. usage: tcpcl_tls_test.py BIN OUT [TEST...]"""
 
 import json
@@ -167,7 +167,7 @@ class TcpclTlsTest(NodeCase):
         self.one_bundle()
 
     def test_unknown_peers_by_policy(self):
-        """Who is let in is he whom his certificate names, or he is not."""
+        """A peer is accepted if its certificate names it, else refused."""
         port = self.port()
         keys = self.keys(2)
         self.lab.start_node(2, self.lab.write_node(2, [self.tcpcl(9, local=f"127.0.0.1:{port}", peers=2, **keys)], log=False))
@@ -252,7 +252,7 @@ class TcpclTlsTest(NodeCase):
                 ends = link["ends"] if one == "required" else link["unidentified_ends"]
                 self.assertEqual(link["tls_refused"], {"it came without TLS, which the link requires": ends["TLS is required, and the peer does not offer it"]})
                 self.assertEqual(self.refusals(at), {"no TLS"})
-                if one == "off":  # the connecting peer is told before it knows who refuses
+                if one == "off":  # the connecting peer gets the reason before it knows who refuses
                     self.said(1, "warning: .*the peer ended the session, reason: contact failure")
                 self.assertLessEqual({self.link(n)["state"] for n in (1, 2)}, {"down", "refused"})
                 self.stop_all()
@@ -343,7 +343,7 @@ class TcpclTlsTest(NodeCase):
         self.assertEqual(self.link(1)["tls_failed_by"], {"handshake failed": 1})
 
     def test_handshakes_of_one_host(self):
-        """Eight at once: one more is closed, which is counted and told, with the address."""
+        """Eight at once: one more is closed, which is counted and logged, with the address."""
         port = self.listening()
         waiting = [self.peer(self.dial(port)).s for _ in range(9)]
         for s in waiting:

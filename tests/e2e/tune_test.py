@@ -359,7 +359,7 @@ class Tune(unittest.TestCase):
                 (("--rate", "10Gb"), "write it like 500Mbit/s")):
             self.assertIn(text, tune(*options, code=2).stderr)
         self.assertIn("nofile", tune("--trace", "nofile", code=2).stderr)
-        with tempfile.NamedTemporaryFile() as file:  # told before a search of an hour
+        with tempfile.NamedTemporaryFile() as file:  # reported before a search of an hour
             self.assertIn("a folder is wanted", tune("--sessions-max", "65536", "--delay", "1h", "--output", file.name, code=2).stderr)
         self.assertIn("helio-tune", tune("--version").stdout)
         self.assertIn("examples", tune("--help").stdout)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""helio-tune over realisations of a link that fades both ways and whose receiver takes its time: every simulation has all of it, and what is
+"""helio-tune over realisations of a link that fades in both directions and whose receiver takes its time: every simulation has all of it, and what is
 told of them is what helio-sim gives when a person asks it for the same.
 
 usage: tune_ways_test.py BIN SOURCE

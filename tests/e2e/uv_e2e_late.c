@@ -251,7 +251,7 @@ int main(void)
 {
     Suite *s = suite_create("ltp-udp late");
     TCase *t = tcase_create("late");
-    tcase_set_timeout(t, 300); /* what does not come is told before */
+    tcase_set_timeout(t, 300); /* what does not arrive is reported before */
     tcase_add_test(t, what_waits_is_read_first);
     tcase_add_test(t, time_in_which_we_did_not_run);
     tcase_add_test(t, a_flood_does_not_stop_timers);

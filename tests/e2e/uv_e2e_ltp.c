@@ -18,7 +18,7 @@
 #include "tests/unit/stalls.h"
 #include "uv_scene.h"
 
-/* 200 bundles each way at once. */
+/* 200 bundles in each direction at once. */
 static void exchange(const char *host, bool confirm, const char *const *pairs)
 {
     struct scene *w = scene_new(host, pairs);

@@ -111,7 +111,7 @@ START_TEST(changed_while_it_runs)
 }
 END_TEST
 
-/* Unknown senders without the key: counted, and told of once in the log of the link that accepts
+/* Unknown senders without the key: counted, and named once in the log of the link that accepts
  * them. */
 START_TEST(unknown_without_key)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The storage thread on a store that fails when it is told to: what fits stays, removals are not
- * forgotten, outcomes come in the order of requests. */
+/* The storage thread on a store that fails when the test wants it to: what fits stays, removals are
+ * not forgotten, outcomes come in the order of requests. */
 #include <check.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -187,7 +187,7 @@ struct rig {
         int error;
     } outcome[KEYS];
     size_t outcomes;
-    uint64_t fits; /* as told last; 0: never */
+    uint64_t fits; /* as reported last; 0: never */
     char trouble[200];
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two links and a loop, for tests over real sockets: bundles that can be told apart and checked. */
+/* Two links and a loop, for tests over real sockets: bundles that can be distinguished and checked.
+ */
 #ifndef TESTS_E2E_UV_SCENE_H
 #define TESTS_E2E_UV_SCENE_H
 

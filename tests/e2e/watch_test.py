@@ -87,7 +87,7 @@ class Terminal:
         return re.search(what, self.text())
 
     def wait(self, last=b""):
-        """Its exit code; whoever reads nothing keeps it from its end. What it writes last has come."""
+        """Its exit code; a reader that reads nothing keeps it from its end. What it writes last has arrived."""
         end = time.monotonic() + 300
         while (self.process.poll() is None or not self.raw.endswith(last)) and time.monotonic() < end:
             self.read(0.05)
@@ -143,7 +143,7 @@ class WatchTest(unittest.TestCase):
         return t
 
     def test_node_that_hangs(self):
-        """A stopped node is given up, with exit code 1, in the time that was asked for."""
+        """A stopped node is a failure, with exit code 1, in the time that was asked for."""
         process = self.node()
         process.send_signal(signal.SIGSTOP)
         self.addCleanup(process.send_signal, signal.SIGCONT)
@@ -314,7 +314,7 @@ class WatchTest(unittest.TestCase):
             self.assertLessEqual(max(map(len, t.lines())), width)
             self.assertIn("Links 0 up of 3", t.text())
             self.assertRegex(t.text(), r"Expired\s+0")
-        t.press("S" * 4)  # SENT, by way of the first column
+        t.press("S" * 4)  # SENT, through the first column
         self.assertTrue(t.until(r"vFAILED"), t.text())
 
     def test_top_of_one_link(self):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links to members of a group, and shared endpoints, for tests of bundles that go several ways. */
+/* Links to members of a group, and shared endpoints, for tests of bundles with several routes. */
 #ifndef BP_AGENT_WAYS_HELP_H
 #define BP_AGENT_WAYS_HELP_H
 

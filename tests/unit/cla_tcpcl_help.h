@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One end of a TCPCL session for tests: what is fed to it, what it writes, what it tells. */
+/* One end of a TCPCL session for tests: what is fed to it, what it writes, what it reports. */
 #ifndef TESTS_UNIT_CLA_TCPCL_HELP_H
 #define TESTS_UNIT_CLA_TCPCL_HELP_H
 

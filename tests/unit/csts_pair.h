@@ -45,7 +45,7 @@ static inline struct csts_name name_of(uint32_t instance, const char *id)
     return (struct csts_name){.resource = oid_of(RESOURCE), .instance = instance, .id = oid_of(id)};
 }
 
-/* Not a good one: FNV over the octets, enough to tell them apart. */
+/* Not a good one: FNV over the octets, enough to distinguish them. */
 static inline bool hash(void *context, enum sle_hash which, struct slice in, uint8_t *out)
 {
     uint64_t h = 14695981039346656037u;

@@ -220,7 +220,7 @@ static inline bool read_end(struct pair *p, struct end *e, struct pipe_half *in)
         return true;
     }
     if (in->len == 0 && in->ended && !e->freed) {
-        e->freed = true; /* told once */
+        e->freed = true; /* reported once */
         sle_link_closed(e->link, p->now);
         return true;
     }
