@@ -123,10 +123,11 @@ void argument_set_service(struct argp_state *state, const struct argument *o, ch
 
 void argument_set_loss(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    const struct argument share = {.name = o->name, .type = OPTION_SHARE};
-    const double v = read_value(state, &share, arg).share;
+    const struct conf_option share = {.type = OPTION_SHARE};
+    double v = 0;
+    char why[WHY_CAP];
     assert(o->size == sizeof v);
-    if (v >= 1)
+    if (conf_option_set(&share, &v, arg, why, sizeof why) < 0 || v >= 1)
         argument_want(state, o->name, arg, "a share from 0 to below 1, such as 0.01");
     memcpy(argument_field(o, base), &v, sizeof v);
 }

@@ -230,7 +230,7 @@ class LtpToolTest(unittest.TestCase):
     def test_usage(self):
         for words, message in ((["send", "x"], "--local"), (["receive", "--local", "1.2.3.4"], "a numeric address"),
                                (["fetch"], "'fetch' is unknown; right is send or receive"), (["send", "--rto", "1us"], "at least 100us"),
-                               (["receive", "--count", "0"], "a number from 1")):
+                               (["receive", "--count", "0"], "write a value from 1")):
             done = subprocess.run([self.lab.program("helio-ltp"), *words], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(message, done.stderr)
