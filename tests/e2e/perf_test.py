@@ -234,7 +234,7 @@ class PerfTest(unittest.TestCase):
                 break
         self.assertGreater(result["bundles_sent"], 150)  # 60 a second on average
         self.assertGreater(sent[-1], 1.5 * sent[0])
-        for words, what in ((("-W", "2", "--ramp", "2M", "-T", "1"), "--ramp is of -R with -T"), (("-R", "2M", "--ramp", "x", "-T", "1"), "--ramp x"),
+        for words, what in ((("-W", "2", "--ramp", "2M", "-T", "1"), "--ramp is of -R with -T"), (("-R", "2M", "--ramp", "x", "-T", "1"), "--ramp 'x'"),
                             (("-R", "2M", "--ramp", "2b", "-T", "1"), "of the kind of -R")):
             self.assertIn(what, self.end(self.client(*words), 2)[1])
 

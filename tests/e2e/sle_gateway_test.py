@@ -285,7 +285,7 @@ class GatewayTest(sle_case.SleCase):
         for options, wanted in (([RAF, "--cltu-datagrams", "127.0.0.1:9"], "--cltu-datagrams is for FCLTU"),
                                 ([CLTU, "--cltu-datagrams", "0.0.0.0:9"], "needs --cltu-source"),
                                 ([CLTU, "--cltu-datagrams", "127.0.0.1:9", "--cltu-source", "nowhere"], "a numeric address"),
-                                ([CLTU, "--cltu-datagrams", "127.0.0.1:9", "--encode", "both"], "plain or randomised"),
+                                ([CLTU, "--cltu-datagrams", "127.0.0.1:9", "--encode", "both"], "plain, randomised"),
                                 ([CLTU, "--cltu-datagrams", "127.0.0.1:9", "--cltus", "x"], "is without --cltus"),
                                 ([CLTU, "--cltus", "x", "--encode", "plain"], "need --cltu-datagrams"),
                                 ([CLTU, "--cltus", "x", "--reconnect", "1s"], "--reconnect needs --cltu-datagrams"),
