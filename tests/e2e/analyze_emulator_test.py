@@ -19,6 +19,7 @@ from resting import settle  # noqa: E402
 
 EXACT_MS = 0.01
 DELAY_MS = 40
+TIMES = "duration_ms", "delivery_ms"
 
 
 def sdnv(n):
@@ -300,6 +301,37 @@ def check_run(lab):
     # A segment is on the wire when its node has sent it, and before its node has it: by 10 and 20 us on a machine at rest.
     assert -1e4 < min(apart["tx"]) and max(apart["rx"]) < 1e4, {way: (min(lags), max(lags)) for way, lags in apart.items()}
     same(found, analyse(lab, *moved), EXACT_MS)
+    check_each(lab, logs, moved, files)
+    check_bound(lab, logs, files, apart)
+
+
+def table(lab, name, files):
+    """The completed sessions of the sender."""
+    lab.run("helio-analyze", "-s", lab.path(name), *files)
+    with open(lab.path(name), newline="", encoding="ascii") as f:
+        return {row["session"]: row for row in csv.DictReader(f) if row["outcome"] == "done" and row["originator"] == "1"}
+
+
+def check_each(lab, logs, moved, files):
+    """The analyzer finds of each session in the captures what it finds in the logs with the captures' times."""
+    seen, log = table(lab, "seen.csv", files), table(lab, "moved.csv", moved)
+    assert seen.keys() == log.keys() == table(lab, "logs.csv", logs).keys()
+    wrong = [(s, key, row[key], seen[s][key]) for s, row in log.items() for key in TIMES if abs(float(row[key]) - float(seen[s][key])) > EXACT_MS]
+    assert not wrong, wrong[:5]
+
+
+def check_bound(lab, logs, files, apart):
+    """What a session of the log has more than one of the captures is the way of its first segment to the wire, and of its last one from there:
+    never less than nothing, and at most the longest of both. Printed for docs/helio-analyze.md."""
+    seen, log = table(lab, "seen.csv", files), table(lab, "logs.csv", logs)
+    most = (max(apart["tx"]) - min(apart["rx"])) / 1e6
+    for key in TIMES:
+        more = sorted(float(log[s][key]) - float(seen[s][key]) for s in log)
+        assert -EXACT_MS <= more[0] and more[-1] <= most + EXACT_MS, (key, more[0], more[-1], most)
+        print(f"{key}: the logs have {more[len(more) // 2]:.3f} ms more (median), {more[-1]:.3f} at most, of {most:.3f} possible; {len(more)} sessions")
+    for way, lags in apart.items():
+        lags = sorted(abs(lag) / 1e3 for lag in lags)
+        print(f"{way}: from log to wire {lags[len(lags) // 2]:.0f} us (median), {lags[len(lags) * 99 // 100]:.0f} (99 %), {lags[-1]:.0f} at most")
 
 
 def main():

@@ -33,7 +33,8 @@ INTRO = """# Validation
 
 Each row is a claim of the [channel model](channel.md), of [helio-trace](helio-trace.md) or of [helio-sim](helio-sim.md). It compares the value by theory, or by a second implementation
 in Python, with the programs' value. The scripts are in `tests/validation`. They do not use the code that they check, with two exceptions: the last rows of [Receiver](#receiver) ("loss at … dB") repeat
-the simulation that made the curves, with another seed; and "a pair of helio-emu's captures" compares two inputs of helio-analyze. One command writes this page:
+the simulation that made the curves, with another seed; and "a pair of helio-emu's captures" compares two inputs of helio-analyze, in virtual time
+([with real processes](helio-analyze.md#captures) both differ by the time between a node and its socket, and by nothing else). One command writes this page:
 
     tests/validation/run.py BIN_DIR --write docs/validation.md        or: cmake --build build/release --target validation
 
