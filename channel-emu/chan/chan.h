@@ -129,6 +129,10 @@ struct chan_power {
     uint32_t codeword_bits; /* of which each may be lost; 0: the points are of whole frames */
     const struct chan_power_point *points; /* rising in dB, from 1 on; between two the logarithms */
     size_t count;                          /* of both rates are linear; constant outside */
+    /* A receiver that loses whole steps (chan_receiver.h): 1 for each such step, else 0, and the
+     * sums; NULL: it loses none. A frame that is on the air in one is lost. */
+    const double *lost, *lost_sums;
+    tick block; /* of its block interleaver, ns: a frame is delivered so much later; 0: none */
 };
 
 /* Gilbert-Elliott in time: good and bad states with exponential dwell times, the first one drawn

@@ -123,6 +123,8 @@ static double power_loss(struct chan *c, size_t len, tick start, tick end,
     if (p == NULL)
         return 0;
     tick from = start, to = c->config.start_only ? start : end;
+    if (chan_power_lost(p, c->config.origin, from, to))
+        return 1;
     double mean = chan_power_mean(p, c->config.origin, from, tick_add(to, p->interleaver));
     struct chan_power_errors e = chan_power_errors(p, mean, len);
     odds->log_keep += chan_flip_odds(0, e.bit_error_rate).log_keep;
@@ -161,7 +163,7 @@ static tick arrival_time(struct chan *c, tick delay, tick air_end)
         tick t = air_end > k->origin ? air_end - k->origin : 0;
         delay = chan_delay_at(k->points, k->point_count, &c->point, t);
     }
-    tick spread = k->power != NULL ? k->power->interleaver : 0;
+    tick spread = k->power != NULL ? k->power->interleaver + k->power->block : 0;
     tick at = tick_add(tick_add(air_end, delay), spread);
     c->last_leaves = tick_max(c->last_leaves, at);
     assert(c->last_leaves >= air_end);

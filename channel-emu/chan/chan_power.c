@@ -23,6 +23,8 @@ bool chan_power_valid(const struct chan_power *p)
     if (p->power == NULL || p->sums == NULL || p->len == 0 || p->step == 0 || p->points == NULL ||
         p->count == 0 || p->count > CHAN_TABLE_MAX || p->len > TICK_NEVER / 2 / p->step)
         return false;
+    if ((p->lost == NULL) != (p->lost_sums == NULL) || (p->block > 0 && p->interleaver > 0))
+        return false;
     for (size_t i = 0; i < p->count; i++) {
         const struct chan_power_point *t = &p->points[i];
         if (!(t->db >= -400 && t->db <= 400) || !is_probability(t->loss) ||
@@ -71,6 +73,18 @@ double chan_power_mean(const struct chan_power *p, tick origin, tick from, tick 
     double sum = end <= pass ? integral_to(p, end) - integral_to(p, place)
                              : p->sums[p->len] - integral_to(p, place) + integral_to(p, end - pass);
     return (whole + sum) / ((double)length / (double)p->step);
+}
+
+bool chan_power_lost(const struct chan_power *p, tick origin, tick from, tick to)
+{
+    struct chan_power steps = *p;
+    if (p->lost == NULL)
+        return false;
+    steps.power = p->lost;
+    steps.sums = p->lost_sums;
+    const double share = chan_power_mean(&steps, origin, from, to);
+    assert(share >= 0);
+    return share > 0 && share < HUGE_VAL;
 }
 
 static double between(double low, double high, double part)

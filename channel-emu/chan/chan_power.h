@@ -22,6 +22,9 @@ void chan_power_sums(const double *power, size_t n, double *sums);
  * powers' offset. HUGE_VAL before and after powers that do not loop. */
 double chan_power_mean(const struct chan_power *p, tick origin, tick from, tick to);
 
+/* Is a step of [from, to), or that at `from` if it is empty, one that the receiver loses? */
+bool chan_power_lost(const struct chan_power *p, tick origin, tick from, tick to);
+
 /* What a frame of so many bytes meets at that power. */
 struct chan_power_errors {
     double loss, bit_error_rate;

@@ -237,6 +237,7 @@ tick emu_settings_delay_max(const struct emu_settings *s, tick told)
                 delay = w->changes[k].delay;
         delay = tick_max(delay, told);
         delay = tick_add(tick_add(delay, scenario_jitter_max(w)), w->power.interleaver);
+        delay = tick_add(delay, w->power.block);
         most = tick_max(most, delay);
     }
     return most;

@@ -66,12 +66,15 @@ struct scenario_way {
         int unit;            /* 0 linear, 1 dB, 2 dBm, 3 mW, 4 W */
         tick step, offset, interleaver;
         bool loop;
+        char *threshold;       /* owned; as written: the least power that is received; "": none */
+        tick block, reacquire; /* with it: as of struct receiver_config */
+        double correct;
         uint64_t codeword_bytes; /* 0: the table is of frames */
         int code;                /* 0 none; a curve of chan_code.h by its number + 1 */
         char *noise;             /* owned; as written: the power at which its Es/N0 is 0 dB */
         uint64_t slope;          /* dB of Es/N0 for each dB of power */
         struct powers values;    /* owned, like the tables */
-        double *sums;
+        double *sums, *lost, *lost_sums;
         struct chan_power_point *points;
         struct chan_power power; /* len 0: none */
         uint32_t line;

@@ -11,13 +11,16 @@
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_code.h"
+#include "channel-emu/chan/chan_math.h"
 #include "channel-emu/chan/chan_power.h"
 #include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/chan_receiver.h"
 #include "channel-emu/scenario/scenario.h"
 
 #define AT(field) offsetof(struct scenario_way, power.field)
 #define ROW(field) offsetof(struct row, field)
 #define TIME_MAX (86400 * TICK_S * 366)
+#define DB_OF_LOG 4.34294481903251827651 /* 10 / ln 10 */
 #define CODEWORD_MAX UINT64_C(16777216)
 
 enum { LINEAR, DB, DBM, MILLIWATT, WATT };
@@ -36,6 +39,10 @@ static const struct conf_option table[] = {
     {"offset", OPTION_DURATION, AT(offset), "0", 0, TIME_MAX, NULL, NULL},
     {"loop", OPTION_BOOL, AT(loop), "yes", 0, 0, NULL, NULL},
     {"interleaver", OPTION_DURATION, AT(interleaver), "0", 0, 3600 * TICK_S, NULL, NULL},
+    {"threshold", OPTION_TEXT, AT(threshold), "", 0, 0, NULL, "a power such as -37dBm"},
+    {"reacquire", OPTION_DURATION, AT(reacquire), "0", 0, 3600 * TICK_S, NULL, NULL},
+    {"block", OPTION_DURATION, AT(block), "0", 0, 3600 * TICK_S, NULL, NULL},
+    {"correct", OPTION_SHARE, AT(correct), "0", 0, 0, NULL, "a share such as 0.125"},
     {"codeword", OPTION_SIZE, AT(codeword_bytes), "0", 0, CODEWORD_MAX, NULL, NULL},
     {"code", OPTION_CHOICE, AT(code), "none", 0, 0, "none|" CODE_NAMES, NULL},
     {"noise", OPTION_TEXT, AT(noise), "", 0, 0, NULL, "a power such as -48dBm"},
@@ -60,7 +67,9 @@ static void drop_tables(struct scenario_way *w)
     powers_fini(&w->power.values);
     free(w->power.sums);
     free(w->power.points);
-    w->power.sums = NULL;
+    free(w->power.lost);
+    free(w->power.lost_sums);
+    w->power.sums = w->power.lost = w->power.lost_sums = NULL;
     w->power.points = NULL;
     w->power.power = (struct chan_power){.len = 0};
 }
@@ -106,11 +115,27 @@ static void read_row(struct scenario_way *w, const struct conf_tree *t, const ch
     w->power.power.count++;
 }
 
+/* No losses beside those of the threshold. */
+static void read_none(struct scenario_way *w, struct conf_errors *errors)
+{
+    w->power.points = calloc(1, sizeof *w->power.points);
+    if (w->power.points == NULL) {
+        conf_error(errors, 0, "out of memory");
+        return;
+    }
+    w->power.points[0].db = -400;
+    w->power.power.count = 1;
+}
+
 static void read_table(struct scenario_way *w, const struct conf_tree *map, const char *where,
                        struct conf_errors *errors)
 {
     size_t n = 0, before = errors->total;
     const struct conf_tree *t = conf_list(map, where, "table", CHAN_TABLE_MAX, &n, errors);
+    if (t == NULL && conf_child(map, "table") == NULL && *w->power.threshold != '\0') {
+        read_none(w, errors);
+        return;
+    }
     if (t == NULL) {
         if (errors->total == before)
             conf_error(errors, map->line, "%stable: is missing; write %s", where,
@@ -181,6 +206,66 @@ static void read_values(struct scenario_way *w, const struct conf_tree *map, con
     w->power.power.len = p->len;
 }
 
+/* Each step that the receiver loses, as helio-trace from-power makes a trace of them. 0 or
+ * HELIO_ENOMEM. */
+static int lose_steps(struct scenario_way *w, const struct receiver_config *c, double threshold)
+{
+    struct receiver r;
+    const struct powers *p = &w->power.values;
+    w->power.lost = malloc(p->len * sizeof *w->power.lost);
+    w->power.lost_sums = malloc((p->len + 1) * sizeof *w->power.lost_sums);
+    int rc = receiver_init(&r, c, threshold, w->power.step);
+    if (w->power.lost == NULL || w->power.lost_sums == NULL)
+        rc = HELIO_ENOMEM;
+    for (size_t i = 0, n = 0; rc == 0 && n < p->len; i++) {
+        int lost = receiver_input(&r, p->value[i % p->len]);
+        if (lost >= 0)
+            w->power.lost[n++] = lost;
+    }
+    receiver_fini(&r);
+    if (rc == 0)
+        chan_power_sums(w->power.lost, p->len, w->power.lost_sums);
+    w->power.power.lost = w->power.lost;
+    w->power.power.lost_sums = w->power.lost_sums;
+    w->power.power.block = w->power.block;
+    return rc;
+}
+
+/* The keys of a receiver with a threshold. */
+static void read_receiver(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                          struct conf_errors *errors)
+{
+    const struct receiver_config c = {.interleaver = w->power.interleaver,
+                                      .reacquire = w->power.reacquire,
+                                      .block = w->power.block,
+                                      .correct = w->power.correct};
+    const char *alone = w->power.reacquire > 0 ? "reacquire"
+                        : w->power.block > 0   ? "block"
+                        : w->power.correct > 0 ? "correct"
+                                               : NULL;
+    double level = 0;
+    if (*w->power.threshold == '\0' && alone != NULL)
+        conf_error(errors, map->line,
+                   "%s%s: needs the least power that is received; write threshold: %s", where,
+                   alone, w->power.unit == LINEAR || w->power.unit == DB ? "-3dB" : "-36dBm");
+    else if (*w->power.threshold == '\0')
+        return;
+    else if (!read_level(w->power.threshold, w->power.unit, &level))
+        conf_error(errors, map->line,
+                   "%sthreshold: \"%s\" is not understood; write a level such as %s", where,
+                   w->power.threshold, level_words(w->power.unit));
+    else if (w->power.block > 0 && w->power.interleaver > 0)
+        conf_error(errors, map->line, "%sblock: is an interleaver itself; leave out interleaver",
+                   where);
+    else if (w->power.block == 0 && w->power.correct > 0)
+        conf_error(errors, map->line, "%scorrect: is of a block; write block: 10ms", where);
+    else if (receiver_fault(&c, w->power.step) != NULL)
+        conf_error(errors, map->line, "%s%s: must have 2 to 10,000,000 steps of the powers", where,
+                   w->power.block > 0 ? "block" : "interleaver");
+    else if (lose_steps(w, &c, math_exp(level / DB_OF_LOG)) < 0)
+        conf_error(errors, 0, "out of memory");
+}
+
 static void open_power(struct scenario_way *w, const struct conf_tree *map, const char *where,
                        const char *directory, struct conf_errors *errors)
 {
@@ -201,6 +286,8 @@ static void open_power(struct scenario_way *w, const struct conf_tree *map, cons
         read_table(w, map, where, errors);
     if (errors->total == before)
         read_values(w, map, where, errors);
+    if (errors->total == before)
+        read_receiver(w, map, where, errors);
     w->power.power.step = w->power.step;
     w->power.power.offset = w->power.offset;
     w->power.power.loop = w->power.loop;
@@ -268,11 +355,18 @@ json_t *scenario_power_json(const struct scenario_way *w)
         json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "power", level, "loss", p->loss,
                                               "bit_errors", p->bit_errors));
     }
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o}", "file", w->power.name,
-                     "column", w->power.column, "unit", units[w->power.unit], "step",
-                     show_number(OPTION_DURATION, w->power.step), "offset",
-                     show_number(OPTION_DURATION, w->power.offset), "loop",
-                     w->power.loop ? "yes" : "no", "interleaver",
-                     show_number(OPTION_DURATION, w->power.interleaver), "codeword",
-                     show_number(OPTION_SIZE, w->power.codeword_bytes), "table", list);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o}", "file", w->power.name,
+                          "column", w->power.column, "unit", units[w->power.unit], "step",
+                          show_number(OPTION_DURATION, w->power.step), "offset",
+                          show_number(OPTION_DURATION, w->power.offset), "loop",
+                          w->power.loop ? "yes" : "no", "interleaver",
+                          show_number(OPTION_DURATION, w->power.interleaver), "codeword",
+                          show_number(OPTION_SIZE, w->power.codeword_bytes), "table", list);
+    if (o != NULL && *w->power.threshold != '\0') {
+        json_object_set_new(o, "threshold", json_string(w->power.threshold));
+        json_object_set_new(o, "reacquire", show_number(OPTION_DURATION, w->power.reacquire));
+        json_object_set_new(o, "block", show_number(OPTION_DURATION, w->power.block));
+        json_object_set_new(o, "correct", json_real(w->power.correct));
+    }
+    return o;
 }

@@ -142,6 +142,68 @@ START_TEST(a_hard_threshold_is_the_receivers_trace)
 }
 END_TEST
 
+/* Blocks of 1, 4 and 9 steps of which an eighth or a half may be erased, and re-acquisition: the
+ * fates are those of the trace that a receiver makes. Two rounds of the powers, frames of half a
+ * step. */
+START_TEST(lost_steps_are_the_receivers_trace)
+{
+    enum { LEN = 2988 };
+    static double power[LEN], lost[LEN], lost_sums[LEN + 1], sums[LEN + 1];
+    static const struct receiver_config receivers[] = {
+        {.reacquire = 700000},
+        {.block = 400000, .correct = 0.5},
+        {.block = 900000, .correct = 0.125},
+        {.block = 900000, .correct = 0.34, .reacquire = 500000}};
+    struct rng r;
+    struct trace t;
+    unsigned bad = 0;
+    const tick step = 100000;
+    const struct chan_power_point none = {-400, 0, 0};
+    rng_init(&r, 9);
+    for (int i = 0; i < LEN; i++)
+        power[i] = rng_unit(&r) * (i % 300 < 250 ? 2 : 0.8);
+    trace_init(&t, step);
+    ck_assert_int_eq(receiver_trace(&t, &receivers[_i], 0.3, power, LEN), 0);
+    struct trace_clock clock;
+    trace_clock_init(&clock, &t, 0, 0);
+    for (size_t i = 0; i < LEN; i++)
+        lost[i] = trace_clock_bad(&clock, i * step, i * step);
+    chan_power_sums(power, LEN, sums);
+    chan_power_sums(lost, LEN, lost_sums);
+    struct chan_power p = {.power = power,
+                           .sums = sums,
+                           .len = LEN,
+                           .step = step,
+                           .loop = true,
+                           .points = &none,
+                           .count = 1,
+                           .lost = lost,
+                           .lost_sums = lost_sums,
+                           .block = receivers[_i].block};
+    struct chan *by_trace = chan_of((struct chan_config){.trace = &t, .rate_bps = 800000000});
+    struct chan *by_power = chan_of((struct chan_config){.power = &p, .rate_bps = 800000000});
+    for (tick i = 0; i < 4 * LEN; i++) {
+        struct chan_fate f;
+        struct chan_out out;
+        input(by_trace, 4900, i, i * step / 2);
+        input(by_power, 4900, i, i * step / 2);
+        bool gone = chan_fate(by_trace, &f) == 1;
+        ck_assert_msg((chan_fate(by_power, &f) == 1) == gone, "step %u", (unsigned)i);
+        bad += gone;
+        if (chan_output(by_power, TICK_NEVER - 1, &out) == 1)
+            ck_assert_uint_eq(out.due, i * step / 2 + 49000 + p.block);
+    }
+    ck_assert(bad > LEN / 10 && bad < 4 * LEN * 9 / 10);
+    chan_free(by_trace);
+    chan_free(by_power);
+    trace_fini(&t);
+    p.interleaver = step;
+    ck_assert(chan_power_valid(&p) == (p.block == 0));
+    p.lost_sums = NULL;
+    ck_assert(!chan_power_valid(&p));
+}
+END_TEST
+
 /* 1,600 bits in two codewords: lost with 1 - 0.99^2, and bits flipped with 1e-4 of what is not.
  * Five deviations. */
 START_TEST(a_soft_slope_loses_its_share)
@@ -280,6 +342,7 @@ SUITE(chan_power, t)
     tcase_add_test(t, a_mean_is_that_of_each_nanosecond);
     tcase_add_test(t, the_table_is_linear_in_logarithms);
     tcase_add_loop_test(t, a_hard_threshold_is_the_receivers_trace, 0, 3);
+    tcase_add_loop_test(t, lost_steps_are_the_receivers_trace, 0, 4);
     tcase_add_test(t, a_soft_slope_loses_its_share);
     tcase_add_test(t, powers_without_sense_are_refused);
     tcase_add_loop_test(t, a_codes_curve_ends_near_the_standards_threshold, 0, DVBS2);

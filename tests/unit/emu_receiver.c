@@ -108,8 +108,67 @@ START_TEST(power_by_a_codes_curve)
 }
 END_TEST
 
+/* Powers of a tenth of a millisecond, of which the receiver loses what its keys say. */
+START_TEST(power_with_a_threshold)
+{
+    char path[] = "/tmp/powersXXXXXX", text[400];
+    FILE *f = fdopen(mkstemp(path), "w");
+    ck_assert_ptr_ne(f, NULL);
+    fprintf(f, "power\n-30\n-40\n-30\n-30\n-30\n-30\n-40\n-40\n");
+    fclose(f);
+    static const struct {
+        const char *keys, *lost;
+        tick block;
+    } cases[] = {
+        {"threshold: -35dBm", "01000011", 0},
+        {"threshold: -35dBm, reacquire: 200us", "01110011", 0},
+        {"threshold: -35dBm, interleaver: 200us", "00000010", 0},
+        {"threshold: -35dBm, block: 400us, correct: 0.25", "00001111", 400000},
+        {"threshold: -35dBm, block: 400us, correct: 0.24", "11111111", 400000},
+        {"threshold: -35dBm, block: 200us, correct: 0.5, code: dvbs2-qpsk-3/5, noise: -50dBm",
+         "00000011", 200000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scenario s, again;
+        snprintf(text, sizeof text, "forward: {erasures: {power: {file: %s, unit: dBm, %s}}}", path,
+                 cases[i].keys);
+        good(&s, text);
+        const struct chan_power *p = scenario_chan(&s, SCENARIO_FORWARD, 0, 0).power;
+        ck_assert(p->lost != NULL && p->len == 8 && p->block == cases[i].block);
+        for (size_t k = 0; k < 8; k++)
+            ck_assert_msg(p->lost[k] == cases[i].lost[k] - '0', "%s: step %zu", cases[i].keys, k);
+        char *yaml = scenario_yaml(&s);
+        good(&again, yaml);
+        char *second = scenario_yaml(&again);
+        ck_assert_str_eq(yaml, second);
+        p = scenario_chan(&again, SCENARIO_FORWARD, 0, 0).power;
+        ck_assert(p->lost != NULL && p->block == cases[i].block);
+        free(yaml);
+        free(second);
+        scenario_fini(&again);
+        scenario_fini(&s);
+    }
+    struct scenario s;
+    good(&s, "forward: {}");
+    check_code(&s, path, "block: 1ms, table: [{power: -3dBm, loss: 1}]",
+               "block: needs the least power that is received; write threshold: -36dBm");
+    check_code(&s, path, "threshold: -3dB",
+               "threshold: \"-3dB\" is not understood; write a level such as -36dBm, since the "
+               "file's powers are absolute");
+    check_code(&s, path, "threshold: -35dBm, block: 1ms, interleaver: 1ms",
+               "block: is an interleaver itself; leave out interleaver");
+    check_code(&s, path, "threshold: -35dBm, correct: 0.1",
+               "correct: is of a block; write block: 10ms");
+    check_code(&s, path, "threshold: -35dBm, block: 150us",
+               "block: must have 2 to 10,000,000 steps of the powers");
+    scenario_fini(&s);
+    unlink(path);
+}
+END_TEST
+
 SUITE(emu_receiver, t)
 {
+    tcase_add_test(t, power_with_a_threshold);
     tcase_add_test(t, power_of_a_file);
     tcase_add_test(t, power_by_a_codes_curve);
 }
