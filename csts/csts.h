@@ -47,6 +47,18 @@ bool csts_oid_same(const struct csts_oid *a, const struct csts_oid *b);
     X(PROCESSING_NOTIFY, "1.3.112.4.4.1.1.3.4.2.2")                                                \
     X(BUFFERED_DATA_PROCESSING, "1.3.112.4.4.1.1.3.4.1.1")                                         \
     X(SEQUENCE_CONTROLLED, "1.3.112.4.4.1.1.3.4.1.2")                                              \
+    X(SEQUENCE_START, "1.3.112.4.4.1.1.3.4.1.2.2.1")                                               \
+    X(SEQUENCE_DATA, "1.3.112.4.4.1.1.3.4.1.2.2.2")                                                \
+    X(SEQUENCE_POSITIVE, "1.3.112.4.4.1.1.3.4.1.2.2.3")                                            \
+    X(SEQUENCE_DIAGNOSTIC, "1.3.112.4.4.1.1.3.4.1.2.2.4")                                          \
+    X(SEQUENCE_NEGATIVE, "1.3.112.4.4.1.1.3.4.1.2.2.5")                                            \
+    X(SEQUENCE_STATUS, "1.3.112.4.4.1.1.3.4.1.2.2.6")                                              \
+    X(SEQUENCE_UNIT_ID, "1.3.112.4.4.1.1.4.6.1.1")                                                 \
+    X(SEQUENCE_EXPIRED, "1.3.112.4.4.1.1.4.6.2.1")                                                 \
+    X(SEQUENCE_LOCKED, "1.3.112.4.4.1.1.4.6.2.2")                                                  \
+    X(SEQUENCE_RESET, "1.3.112.4.4.1.1.4.6.3.1")                                                   \
+    X(DIRECTIVE_DIAGNOSTIC, "1.3.112.4.4.1.1.2.11.1")                                              \
+    X(DIRECTIVE_FAILED, "1.3.112.4.4.1.1.2.12.1")                                                  \
     X(START_DIAGNOSTIC, "1.3.112.4.4.1.1.2.7.1")                                                   \
     X(GET_RESULT, "1.3.112.4.4.1.1.2.14.1")                                                        \
     X(GET_DIAGNOSTIC, "1.3.112.4.4.1.1.2.14.2")                                                    \

@@ -336,8 +336,11 @@ static void code_last(struct ber *b, struct csts_processing *p)
     }
     struct ber_mark mark = ber_open(b, 0xa1);
     code_unsigned(b, BER_INTEGER, &p->last, 0);
-    const uint32_t tag = ber_choice(b, 0xa0u + (unsigned)p->status);
-    if (tag < 0xa0 || tag > 0xa2) {
+    const bool without_time = p->status >= CSTS_PROCESSING_EXPIRED;
+    const uint32_t tag = ber_choice(b, without_time ? CHOICE_100 : 0xa0u + (unsigned)p->status);
+    if (tag == CHOICE_100) {
+        code_sequence_status(b, &p->status);
+    } else if (tag < 0xa0 || tag > 0xa2) {
         ber_fail(b);
     } else {
         p->status = (enum csts_processed)(tag - 0xa0);

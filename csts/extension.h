@@ -100,7 +100,10 @@ bool csts_process_ext_read(struct slice in, bool *report);
 enum csts_processed {
     CSTS_PROCESSED = 0,
     CSTS_PROCESSING_INTERRUPTED = 1,
-    CSTS_PROCESSING_STARTED = 2
+    CSTS_PROCESSING_STARTED = 2,
+    /* sequence-controlled data processing [SEQUENCE_STATUS], without a time */
+    CSTS_PROCESSING_EXPIRED = 3,
+    CSTS_PROCESSING_NOT_STARTED = 4
 };
 enum csts_production {
     CSTS_CONFIGURED = 0,
@@ -121,5 +124,56 @@ struct csts_processing {
 };
 size_t csts_processing_write(const struct csts_processing *p, uint8_t *out, size_t room);
 bool csts_processing_read(struct slice in, struct csts_processing *out);
+
+/* ---- sequence-controlled data processing ---- */
+
+/* A data unit's number: the first one of START [SEQUENCE_START], the one that is expected next of a
+ * return [SEQUENCE_POSITIVE, SEQUENCE_NEGATIVE]. */
+size_t csts_unit_id_write(uint32_t id, uint8_t *out, size_t room);
+bool csts_unit_id_read(struct slice in, uint32_t *id);
+
+/* PROCESS-DATA: as above [PROCESS_DATA], and when it may begin [SEQUENCE_DATA, within it]. */
+struct csts_window {
+    struct sle_when earliest, latest;
+};
+size_t csts_sequence_ext_write(bool report, const struct csts_window *w, uint8_t *out, size_t room);
+bool csts_sequence_ext_read(struct slice in, bool *report, struct csts_window *w);
+
+/* Why a data unit was refused [SEQUENCE_DIAGNOSTIC]. */
+#define CSTS_UNIT_DIAGS(X)                                                                         \
+    X(UNABLE_TO_PROCESS, 0, "unable to process")                                                   \
+    X(LOCKED, 1, "service instance locked")                                                        \
+    X(OUT_OF_SEQUENCE, 2, "out of sequence")                                                       \
+    X(INCONSISTENT_TIMES, 3, "inconsistent time range")                                            \
+    X(INVALID_TIME, 4, "invalid time")                                                             \
+    X(LATE, 5, "late data")                                                                        \
+    X(DATA_ERROR, 6, "data error")                                                                 \
+    X(UNABLE_TO_STORE, 7, "unable to store")
+#define CSTS_UNIT_ENUM(name, value, text) CSTS_UNIT_##name = value,
+enum csts_unit_diag { CSTS_UNIT_DIAGS(CSTS_UNIT_ENUM) };
+#undef CSTS_UNIT_ENUM
+const char *csts_unit_text(unsigned diagnostic);
+size_t csts_unit_diag_write(enum csts_unit_diag d, uint8_t *out, size_t room);
+bool csts_unit_diag_read(struct slice in, unsigned *d);
+
+/* ---- directives ---- */
+
+/* Why a directive was not accepted [DIRECTIVE_DIAGNOSTIC]; `names`: encoded elements of the last
+ * three (csts_names_write). */
+enum csts_directive_diag {
+    CSTS_DIRECTIVE_UNKNOWN = 0,
+    CSTS_DIRECTIVE_QUALIFIER = 1,
+    CSTS_DIRECTIVE_PROCEDURE = 2,
+    CSTS_DIRECTIVE_RESOURCE = 3,
+    CSTS_DIRECTIVE_RESOURCE_PARAMETER = 4,
+    CSTS_DIRECTIVE_PROCEDURE_PARAMETER = 5,
+    CSTS_DIRECTIVE_RANGE = 6
+};
+size_t csts_directive_diag_write(enum csts_directive_diag d, struct slice names, uint8_t *out,
+                                 size_t room);
+bool csts_directive_diag_read(struct slice in, unsigned *d, struct slice *names);
+/* Its action was not completed [DIRECTIVE_FAILED]; `names` of parameters, empty: none is named. */
+size_t csts_directive_failed_write(struct slice names, uint8_t *out, size_t room);
+bool csts_directive_failed_read(struct slice in, struct slice *names);
 
 #endif

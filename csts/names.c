@@ -205,7 +205,7 @@ void code_parameter(struct ber *b, struct csts_parameter *p)
 
 /* ---- elements ---- */
 
-static bool take_element(struct ber *b, struct slice *rest)
+bool take_element(const struct ber *b, struct slice *rest)
 {
     if (!b->bad)
         *rest = slice_of(b->r.p, reader_left(&b->r));

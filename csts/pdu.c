@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PDUs: the tag of the CHOICE CstsFrameworkPdu names the kind, its body is walked, and all octets
- * are used up. All tags are IMPLICIT but those on a CHOICE. EXECUTE-DIRECTIVE, which Monitored Data
- * and buffered data processing do not use, is unknown here.
+ * are used up. All tags are IMPLICIT but those on a CHOICE.
  */
 #include <assert.h>
 
@@ -27,6 +26,9 @@ static const uint16_t tags[CSTS_PDU_COUNT] = {
     [CSTS_PDU_START_RETURN] = 0xab,
     [CSTS_PDU_STOP] = 0xb4,
     [CSTS_PDU_STOP_RETURN] = 0xb5,
+    [CSTS_PDU_EXECUTE_DIRECTIVE] = 0xbe,
+    [CSTS_PDU_DIRECTIVE_ACKNOWLEDGE] = 0xbf1f,
+    [CSTS_PDU_DIRECTIVE_RETURN] = 0xbf20,
     [CSTS_PDU_GET] = 0xbf28,
     [CSTS_PDU_GET_RETURN] = 0xbf29,
     [CSTS_PDU_NOTIFY] = 0xbf32,
@@ -41,7 +43,8 @@ bool csts_pdu_is_return(enum csts_pdu_kind kind)
 {
     return kind == CSTS_PDU_BIND_RETURN || kind == CSTS_PDU_UNBIND_RETURN ||
            kind == CSTS_PDU_START_RETURN || kind == CSTS_PDU_STOP_RETURN ||
-           kind == CSTS_PDU_GET_RETURN || kind == CSTS_PDU_PROCESS_DATA_RETURN;
+           kind == CSTS_PDU_GET_RETURN || kind == CSTS_PDU_PROCESS_DATA_RETURN ||
+           kind == CSTS_PDU_DIRECTIVE_ACKNOWLEDGE || kind == CSTS_PDU_DIRECTIVE_RETURN;
 }
 
 static void code_credentials(struct ber *b, struct slice *credentials)
@@ -184,6 +187,9 @@ static void code_operation(struct ber *b, struct csts_pdu *p)
         break;
     case CSTS_PDU_GET:
         code_list(b, &p->u.list);
+        break;
+    case CSTS_PDU_EXECUTE_DIRECTIVE:
+        code_directive(b, &p->u.directive);
         break;
     case CSTS_PDU_NOTIFY:
         code_time(b, &p->u.notify.at);

@@ -21,6 +21,9 @@
     X(START_RETURN, "START return")                                                                \
     X(STOP, "STOP")                                                                                \
     X(STOP_RETURN, "STOP return")                                                                  \
+    X(EXECUTE_DIRECTIVE, "EXECUTE-DIRECTIVE")                                                      \
+    X(DIRECTIVE_ACKNOWLEDGE, "EXECUTE-DIRECTIVE acknowledgement")                                  \
+    X(DIRECTIVE_RETURN, "EXECUTE-DIRECTIVE return")                                                \
     X(GET, "GET")                                                                                  \
     X(GET_RETURN, "GET return")                                                                    \
     X(NOTIFY, "NOTIFY")                                                                            \
@@ -149,6 +152,33 @@ struct csts_process {
     uint32_t id;
     struct csts_data data;
 };
+/* EXECUTE-DIRECTIVE: acknowledged when it is accepted, and returned when it is done. */
+enum csts_directive_target {
+    CSTS_OF_THIS_PROCEDURE = 0,
+    CSTS_OF_PROCEDURE = 1,
+    CSTS_OF_RESOURCE = 2,
+    CSTS_OF_EXTENSION = 3
+};
+enum csts_qualifier_kind {
+    CSTS_QUALIFIER_NAMED = 0,
+    CSTS_QUALIFIER_VALUE = 1,
+    CSTS_QUALIFIER_NONE = 2
+};
+struct csts_directive {
+    struct csts_oid id;
+    enum csts_directive_target target;
+    struct csts_procedure procedure; /* OF_PROCEDURE */
+    struct csts_oid resource;        /* OF_RESOURCE */
+    uint32_t instance;               /* OF_RESOURCE */
+    enum csts_qualifier_kind kind;   /* not OF_EXTENSION */
+    struct slice named;       /* QUALIFIER_NAMED: encoded elements: identifiers with their values */
+    struct csts_embedded pdv; /* QUALIFIER_VALUE, OF_EXTENSION */
+};
+/* Elements of `named`, as csts_labels_next and csts_labels_write. */
+bool csts_qualifiers_next(struct slice *rest, struct csts_oid *id, struct csts_embedded *value);
+size_t csts_qualifier_write(const struct csts_oid *id, const struct csts_embedded *value,
+                            uint8_t *out, size_t room);
+
 enum csts_event_kind { CSTS_EVENT_VALUES = 0, CSTS_EVENT_EMPTY = 1, CSTS_EVENT_EXTENSION = 100 };
 struct csts_notify {
     struct sle_time at;
@@ -173,6 +203,7 @@ struct csts_pdu {
         char responder[SLE_AUTHORITY_MAX + 1]; /* BIND return */
         uint8_t abort;
         struct csts_list list; /* GET */
+        struct csts_directive directive;
         struct csts_notify notify;
         struct csts_process process;
         struct csts_transfer transfer;

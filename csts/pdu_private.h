@@ -6,7 +6,7 @@
 #include "csts/extension.h"
 #include "sle/ber.h"
 
-enum { BER_BOOLEAN = 0x01, CHOICE_100 = 0xbf64 /* constructed [100] */ };
+enum { BER_BOOLEAN = 0x01, BER_EMBEDDED = 0x2b, CHOICE_100 = 0xbf64 /* constructed [100] */ };
 
 void code_oid(struct ber *b, uint32_t tag, struct csts_oid *oid);
 /* Any octets, at least min. */
@@ -22,6 +22,7 @@ void code_resource(struct ber *b, uint32_t tag, struct csts_oid *type, uint32_t 
 void code_name(struct ber *b, uint32_t tag, struct csts_name *n);
 void code_list(struct ber *b, struct csts_list *l);
 void code_value(struct ber *b, struct csts_value *v);
+void code_directive(struct ber *b, struct csts_directive *d);
 void code_parameter(struct ber *b, struct csts_parameter *p);
 /* Elements that are encoded already, under this tag. Read: each is walked by `element`, which fails
  * for what is none. */
@@ -31,6 +32,10 @@ void check_name(struct ber *b);
 void check_label(struct ber *b);
 void check_value(struct ber *b);
 void check_parameter(struct ber *b);
+/* expired, not started: the value of a Status of data processing */
+void code_sequence_status(struct ber *b, enum csts_processed *status);
+/* The element that was read is taken off `rest`. False: it was none, or there is none. */
+bool take_element(const struct ber *b, struct slice *rest);
 /* Of all octets of `in`; octets written, 0: no room. */
 size_t written_of(const struct ber *b);
 

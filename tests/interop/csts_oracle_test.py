@@ -16,6 +16,8 @@ PROGRAM, SEED, EACH = "", 1, 60
 FRAMEWORK = "1.3.112.4.4.1.1."
 OIDS = {"bindDiagnostic": "3.1.2.1", "notificationStart": "3.6.2.1", "notificationDiagnostic": "3.6.2.2", "cyclicStart": "3.2.1.1.2.1",
         "cyclicDiagnostic": "3.2.1.1.2.2", "cyclicData": "3.2.1.1.2.3", "processData": "3.4.2.1", "processing": "3.4.2.2",
+        "sequenceStart": "3.4.1.2.2.1", "sequenceData": "3.4.1.2.2.2", "sequencePositive": "3.4.1.2.2.3", "sequenceDiagnostic": "3.4.1.2.2.4",
+        "sequenceNegative": "3.4.1.2.2.5", "sequenceStatus": "3.4.1.2.2.6", "directiveDiagnostic": "2.11.1", "directiveFailed": "2.12.1",
         "startDiagnostic": "2.7.1", "getResult": "2.14.1", "getDiagnostic": "2.14.2"}
 OIDS = {name: FRAMEWORK + rest for name, rest in OIDS.items()}
 ON_CHANGE = "1.3.112.4.4.1.2.1.2.1"
@@ -160,6 +162,50 @@ class Draw:
         value, words = self.common(kind == 2)
         return self.typed("startDiagnostic", "StartDiagnostic", ("extension", self.typed(oid, "Common", value, "")[0]), words)
 
+    def unit_id(self, oid):
+        number = self.number()
+        return self.typed(oid, "UnitId", {"id": number, "extension": NONE}, f" unit{number}")
+
+    def when(self):
+        if self.rng.random() < 0.3:
+            return ("undefined", None), " any"
+        time, words = self.time()
+        return ("known", time), words
+
+    def sequence_extension(self):
+        """PROCESS-DATA with times: an extension in an extension."""
+        report, (earliest, words), (latest, more) = self.rng.random() < 0.5, self.when(), self.when()
+        window, _ = self.typed("sequenceData", "Window", {"earliest": earliest, "latest": latest, "extension": NONE}, "")
+        value = {"report": ("yes" if report else "no", None), "extension": ("external", window)}
+        return self.typed("processData", "ProcessExtension", value, f" report{int(report)} window{words}{more}")
+
+    def unit_diagnostic(self):
+        number = self.rng.randrange(8)
+        name = ("unable", "locked", "sequence", "inconsistent", "invalid", "late", "data", "store")[number]
+        return self.typed("sequenceDiagnostic", "UnitDiagnostic", (name, None), f" unit-refused{number}")
+
+    def directive_diagnostic(self):
+        number = self.rng.randrange(7)
+        name = ("directive", "qualifier", "procedure", "resource", "resourceParameter", "procedureParameter", "range")[number]
+        value, words = self.several(self.name, 1) if number >= 4 else (None, "")
+        return self.typed("directiveDiagnostic", "DirectiveDiagnostic", (name, value), f" directive-refused{number}{words}")
+
+    def directive_failed(self):
+        value, words = self.several(self.name, 0)
+        inner = ("names", value) if value else ("none", None)
+        return self.typed("directiveFailed", "DirectiveFailed", ("action", inner), f" directive-failed{words}")
+
+    def qualifier(self):
+        kind = self.rng.randrange(3)
+        if kind == 0:
+            def element():
+                (oid, words), (pdv, more) = self.oid(), self.foreign()
+                return {"id": oid, "value": pdv}, words + more
+            value, words = self.several(element)
+        else:
+            value, words = self.foreign() if kind == 1 else (None, "")
+        return (("named", "value", "none")[kind], value), f" qualifier{kind}{words}"
+
     def process_extension(self):
         report = self.rng.random() < 0.5
         value = {"report": ("yes" if report else "no", None), "extension": NONE}
@@ -168,8 +214,12 @@ class Draw:
     def processing(self):
         value, words = {"last": ("none", None), "ok": ("none", None), "extension": NONE}, " last"
         if self.rng.random() < 0.6:
-            number, status, (time, more) = self.number(), self.rng.randrange(3), self.time()
-            value["last"] = ("unit", {"id": number, "status": (("processed", "interrupted", "started")[status], time)})
+            number, status, (time, more) = self.number(), self.rng.randrange(5), self.time()
+            if status < 3:
+                of = ("processed", "interrupted", "started")[status], time
+            else:
+                of, more = ("extension", self.typed("sequenceStatus", "UnitStatus", (("expired", "notStarted")[status - 3], None), "")[0]), ""
+            value["last"] = ("unit", {"id": number, "status": of})
             words += f" {number} status{status}{more}"
         words += " ok"
         if self.rng.random() < 0.6:
@@ -239,13 +289,29 @@ class Draw:
         (head, words), (extension, last) = self.head(), self.extension(*draws)
         return {"head": head, "extension": extension}, f" {name}{words}{last}"
 
-    def plain_return(self, name, positive=(), diagnostic=()):
+    def plain_return(self, name, positive=(), diagnostic=(), end=" return"):
         value, words, last = self.result(positive, diagnostic)
-        return value, f" {name} return{words}{last}"
+        return value, f" {name}{end}{words}{last}"
 
     def get(self):
         (head, words), (chosen, more), (extension, last) = self.head(), self.list(), self.extension()
         return {"head": head, "list": chosen, "extension": extension}, f" GET{words}{more}{last}"
+
+    def directive(self):
+        (head, words), (oid, more), (extension, last), target = self.head(), self.oid(), self.extension(), self.rng.randrange(4)
+        words += more + f" target{target}"
+        if target == 3:
+            value, more = self.foreign()
+        else:
+            qualifier, end = self.qualifier()
+            value, more = qualifier, ""
+            if target > 0:
+                name = ("procedure", "resource")[target - 1]
+                of, more = getattr(self, name)()
+                value = {name: of, "qualifier": qualifier}
+            more += end
+        value = {"head": head, "id": oid, "target": (("this", "procedure", "resource", "extension")[target], value), "extension": extension}
+        return value, f" EXECUTE-DIRECTIVE{words}{more}{last}"
 
     def notify(self):
         (head, words), (at, when), (event, name) = self.head(), self.time(), self.name()
@@ -260,7 +326,8 @@ class Draw:
         return value, f" NOTIFY{words}{when}{name} event{kind}{more}{last}"
 
     def process(self):
-        (head, words), number, (data, more), (extension, last) = self.head(), self.number(), self.data(), self.extension(self.process_extension)
+        (head, words), number, (data, more), (extension, last) = self.head(), self.number(), self.data(), \
+            self.extension(self.process_extension, self.sequence_extension)
         return {"head": head, "id": number, "data": data, "extension": extension}, f" PROCESS-DATA{words} {number}{more}{last}"
 
     def transfer(self):
@@ -289,11 +356,13 @@ class Draw:
 
 PDUS = {"bind": Draw.bind, "bindReturn": Draw.bind_return, "unbind": lambda d: d.plain("UNBIND"),
         "unbindReturn": lambda d: d.plain_return("UNBIND"), "peerAbort": Draw.abort,
-        "start": lambda d: d.plain("START", d.cyclic_start, d.notification_start),
+        "start": lambda d: d.plain("START", d.cyclic_start, d.notification_start, lambda: d.unit_id("sequenceStart")),
         "startReturn": lambda d: d.plain_return("START", [], [d.start_diagnostic]), "stop": lambda d: d.plain("STOP"),
-        "stopReturn": lambda d: d.plain_return("STOP"), "get": Draw.get,
+        "stopReturn": lambda d: d.plain_return("STOP"), "get": Draw.get, "directive": Draw.directive,
+        "directiveAck": lambda d: d.plain_return("EXECUTE-DIRECTIVE acknowledgement", [], [d.directive_diagnostic], ""),
+        "directiveReturn": lambda d: d.plain_return("EXECUTE-DIRECTIVE", [], [d.directive_failed]),
         "getReturn": lambda d: d.plain_return("GET", [lambda: d.report("getResult")], [d.get_diagnostic]), "notify": Draw.notify,
-        "processData": Draw.process, "processReturn": lambda d: d.plain_return("PROCESS-DATA"), "forwardBuffer": Draw.forward_buffer,
+        "processData": Draw.process, "processReturn": lambda d: d.plain_return("PROCESS-DATA", [lambda: d.unit_id("sequencePositive")], [d.unit_diagnostic]), "forwardBuffer": Draw.forward_buffer,
         "transferData": Draw.transfer, "returnBuffer": Draw.return_buffer}
 
 

@@ -160,7 +160,8 @@ static void print_processing(const struct csts_processing *p)
     printf(" last");
     if (p->any) {
         printf(" %" PRIu32 " status%d", p->last, (int)p->status);
-        print_time(p->started);
+        if (p->status < CSTS_PROCESSING_EXPIRED)
+            print_time(p->started);
     }
     printf(" ok");
     if (p->any_ok) {
@@ -219,6 +220,91 @@ static size_t again_refused(const struct csts_embedded *e, uint8_t *out)
     return csts_refusal_write(&r, which, out, LONGEST);
 }
 
+static void print_when(const struct sle_when *w)
+{
+    if (w->known)
+        print_time(w->at);
+    else
+        printf(" any");
+}
+
+static struct slice again_names(struct slice rest)
+{
+    static uint8_t items[LONGEST];
+    struct csts_name name;
+    size_t n = 0;
+    for (; csts_names_next(&rest, &name); print_name(&name))
+        n += csts_names_write(&name, 1, items + n, LONGEST - n);
+    return slice_of(items, n);
+}
+
+/* Sequence-controlled data processing, and directives. */
+static size_t again_sequence(const struct csts_embedded *e, uint8_t *out)
+{
+    struct csts_window window;
+    struct slice names;
+    uint32_t id;
+    unsigned diag;
+    bool report;
+    if ((csts_oid_is(&e->oid, CSTS_SEQUENCE_START) ||
+         csts_oid_is(&e->oid, CSTS_SEQUENCE_POSITIVE) ||
+         csts_oid_is(&e->oid, CSTS_SEQUENCE_NEGATIVE)) &&
+        csts_unit_id_read(e->data, &id)) {
+        printf(" unit%" PRIu32, id);
+        return csts_unit_id_write(id, out, LONGEST);
+    }
+    if (csts_oid_is(&e->oid, CSTS_PROCESS_DATA) &&
+        csts_sequence_ext_read(e->data, &report, &window)) {
+        printf(" report%d window", report);
+        print_when(&window.earliest);
+        print_when(&window.latest);
+        return csts_sequence_ext_write(report, &window, out, LONGEST);
+    }
+    if (csts_oid_is(&e->oid, CSTS_SEQUENCE_DIAGNOSTIC) && csts_unit_diag_read(e->data, &diag)) {
+        printf(" unit-refused%u", diag);
+        return csts_unit_diag_write((enum csts_unit_diag)diag, out, LONGEST);
+    }
+    if (csts_oid_is(&e->oid, CSTS_DIRECTIVE_DIAGNOSTIC) &&
+        csts_directive_diag_read(e->data, &diag, &names)) {
+        printf(" directive-refused%u", diag);
+        return csts_directive_diag_write((enum csts_directive_diag)diag, again_names(names), out,
+                                         LONGEST);
+    }
+    if (csts_oid_is(&e->oid, CSTS_DIRECTIVE_FAILED) &&
+        csts_directive_failed_read(e->data, &names)) {
+        printf(" directive-failed");
+        return csts_directive_failed_write(again_names(names), out, LONGEST);
+    }
+    return 0;
+}
+
+static void again_directive(struct csts_directive *d)
+{
+    static uint8_t items[LONGEST];
+    struct slice rest = d->named;
+    struct csts_oid id;
+    struct csts_embedded value;
+    size_t n = 0;
+    print_oid(&d->id);
+    printf(" target%d", (int)d->target);
+    if (d->target == CSTS_OF_PROCEDURE)
+        print_procedure(&d->procedure);
+    if (d->target == CSTS_OF_RESOURCE) {
+        print_oid(&d->resource);
+        printf(" #%" PRIu32, d->instance);
+    }
+    if (d->target != CSTS_OF_EXTENSION)
+        printf(" qualifier%d", (int)d->kind);
+    if (d->target == CSTS_OF_EXTENSION || d->kind == CSTS_QUALIFIER_VALUE)
+        print_pdv(&d->pdv);
+    while (csts_qualifiers_next(&rest, &id, &value)) {
+        print_oid(&id);
+        print_pdv(&value);
+        n += csts_qualifier_write(&id, &value, items + n, LONGEST - n);
+    }
+    d->named = slice_of(items, n);
+}
+
 /* A PDV whose type is known is decoded and made again; another one is printed. */
 static void again_pdv(struct csts_embedded *e, uint8_t *out)
 {
@@ -228,6 +314,10 @@ static void again_pdv(struct csts_embedded *e, uint8_t *out)
     unsigned diag;
     bool report;
     struct csts_processing processing;
+    if ((n = again_sequence(e, out)) > 0) {
+        e->data = slice_of(out, n);
+        return;
+    }
     if (csts_oid_is(&e->oid, CSTS_GET_RESULT) || csts_oid_is(&e->oid, CSTS_CYCLIC_DATA)) {
         n = again_report(e->data, out);
     } else if (csts_oid_is(&e->oid, CSTS_CYCLIC_START)) {
@@ -290,6 +380,9 @@ static void again_operation(struct csts_pdu *p)
         break;
     case CSTS_PDU_GET:
         again_list(&p->u.list);
+        break;
+    case CSTS_PDU_EXECUTE_DIRECTIVE:
+        again_directive(&p->u.directive);
         break;
     case CSTS_PDU_NOTIFY:
         print_time(p->u.notify.at);
