@@ -42,7 +42,11 @@ static void check_forward(const struct csts_service *v)
     assert(f->active || (units == 0 && !f->ours));
     assert(!f->active || v->link != NULL);
     assert(!f->lost || units > 0 || (f->processing != NULL && f->ours));
-    assert(kept_is(&f->timer) == (f->c.timely && f->c.latency > 0 && units > 0));
+    assert(f->c.sequenced || kept_is(&f->timer) == (f->c.timely && f->c.latency > 0 && units > 0));
+    assert(!kept_is(&f->timer) || (units > 0 && v->link != NULL));
+    assert(f->c.sequenced || (!f->locked && !f->resetting));
+    assert(!f->locked || (f->active && units == 0));
+    assert(!f->resetting || (f->active && units == 0));
     assert(!f->c.timely || units < 2 || held <= f->c.queue_max);
     const struct csts_forward_counts *c = &f->counts; /* each frame has one fate */
     assert(c->received == c->processed + c->interrupted + c->discarded + c->overrun + c->late +

@@ -3,7 +3,7 @@
  * files. */
 #include <stdlib.h>
 
-#include "csts/engine_private.h"
+#include "csts/forward_private.h"
 
 enum { RECEIVE_BYTES = 64 << 10 }; /* of a link; a longer message gets room as it comes */
 
@@ -60,6 +60,11 @@ struct isp1 *csts_isp1(struct csts *s)
 void csts_clock_set(struct csts *s, uint64_t unix_ns)
 {
     s->isp.config.unix_ns = unix_ns;
+    list_for_each (it, &s->services) {
+        struct csts_service *v = container_of(it, struct csts_service, node);
+        if (v->forward != NULL && v->forward->c.sequenced)
+            assoc_sequence_keep(v, 0); /* it is looked at, and kept again */
+    }
 }
 
 int csts_peer_set(struct csts *s, const struct sle_peer *peer)

@@ -32,7 +32,8 @@ enum {
     CSTS_ENTRIES_MAX = 16384, /* parameters of a service; events */
     CSTS_LISTS_MAX = 256,     /* named lists of a service */
     CSTS_LABELS_MAX = 4096,   /* of a named list */
-    CSTS_VALUE_MAX = 65536    /* octets of a parameter's values */
+    CSTS_VALUE_MAX = 65536,   /* octets of a parameter's values */
+    CSTS_UNIT_NO_DIAG = 255   /* a reason that is none of its own: pdu.diagnostic */
 };
 
 struct csts;
@@ -173,6 +174,8 @@ enum csts_notice_kind {
     CSTS_TOLD_EVENT,     /* user: pdu is a NOTIFY */
     CSTS_TOLD_UNITS,     /* provider: frames were queued: csts_forward_next */
     CSTS_TOLD_PROCESSED, /* user: pdu is a NOTIFY of data processing; processing */
+    CSTS_TOLD_ANSWER,    /* user: the return of PROCESS-DATA; next_unit, unit_diag */
+    CSTS_TOLD_DIRECTIVE, /* user: the acknowledgement or the return of a directive (pdu.kind) */
     CSTS_TOLD_UNBOUND,
     CSTS_TOLD_OVER /* comes last, once */
 };
@@ -182,7 +185,10 @@ struct csts_notice {
     struct csts_pdu pdu;       /* what came, but of BOUND and UNITS of a provider and of OVER */
     struct csts_report report; /* VALUES (positive), REPORT */
     struct csts_processing processing; /* PROCESSED */
-    enum sle_end end;                  /* OVER */
+    bool has_next;                     /* ANSWER: the number that is expected next is known: */
+    uint32_t next_unit;
+    unsigned unit_diag; /* ANSWER, negative: enum csts_unit_diag, or CSTS_UNIT_NO_DIAG */
+    enum sle_end end;   /* OVER */
     unsigned bind_diag; /* OVER with SLE_END_REFUSED: enum csts_bind_diag, 0: another reason */
     unsigned abort;     /* OVER: the octet, or SLE_ABORT_UNKNOWN */
 };

@@ -85,6 +85,7 @@ struct csts_link {
     unsigned awaited_count;
     uint32_t forward_id; /* of START of frames; 0: none is awaited */
     bool forwards;       /* frames may be sent */
+    bool sequenced;      /* by sequence-controlled data processing */
     /* provider */
     struct procedure procedures[CSTS_PROCEDURES_MAX];
 };
@@ -140,6 +141,7 @@ void assoc_service_free(struct csts_service *v);
 tick assoc_user_due(const struct csts_link *l); /* of the return that is awaited first */
 /* Sends it and awaits its return. The invoke id, or HELIO_E*. */
 int assoc_invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind answer, tick now);
+void assoc_await(struct csts_link *l, enum csts_pdu_kind answer, uint32_t id, tick now);
 void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now);
 
 #define COUNT(l, name) ((l)->csts->counts.name++)

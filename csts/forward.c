@@ -20,7 +20,7 @@ static_assert(CSTS_UNIT_COST >= sizeof(struct unit) + 32, "what a frame needs be
 
 /* ---- the queue ---- */
 
-static struct unit *first_unit(const struct forward *f)
+struct unit *assoc_forward_first(const struct forward *f)
 {
     struct list *node = list_first(&f->queue);
     return node == NULL ? NULL : container_of(node, struct unit, node);
@@ -34,10 +34,14 @@ static void take_off(struct forward *f, struct unit *u)
     f->units--;
 }
 
-static void keep_latency(struct csts_service *v)
+static void keep_time(struct csts_service *v, tick now)
 {
     struct forward *f = v->forward;
-    const struct unit *u = first_unit(f);
+    const struct unit *u = assoc_forward_first(f);
+    if (f->c.sequenced) {
+        assoc_sequence_keep(v, now);
+        return;
+    }
     const bool ages = f->c.timely && f->c.latency > 0 && u != NULL;
     kept_set(&v->csts->isp, &f->timer, ages ? tick_add(u->arrived, f->c.latency) : TICK_NEVER);
 }
@@ -49,24 +53,41 @@ static void look_at_room(struct csts_service *v)
     const size_t most =
         v->csts->isp.config.tml.message_max + (size_t)f->c.units_max * CSTS_UNIT_COST;
     if (v->link != NULL)
-        v->link->isp.waits = !f->c.timely && f->units > 0 && f->held + most > f->c.queue_max;
+        v->link->isp.waits =
+            !f->c.timely && !f->c.sequenced && f->units > 0 && f->held + most > f->c.queue_max;
 }
 
-static void discard_first(struct forward *f, uint64_t *count)
+void assoc_forward_discard_first(struct forward *f, uint64_t *count)
 {
-    struct unit *u = first_unit(f);
+    struct unit *u = assoc_forward_first(f);
     take_off(f, u);
     free(u);
     (*count)++;
 }
 
-static void discard_all(struct csts_service *v)
+void assoc_forward_discard(struct csts_service *v)
 {
     struct forward *f = v->forward;
     while (f->units > 0)
-        discard_first(f, &f->counts.discarded);
-    keep_latency(v);
+        assoc_forward_discard_first(f, &f->counts.discarded);
+    keep_time(v, 0);
     look_at_room(v);
+}
+
+struct unit *assoc_forward_queue(struct forward *f, uint32_t id, bool report, struct slice data,
+                                 tick now)
+{
+    struct unit *u = malloc(sizeof *u + data.len);
+    if (u == NULL)
+        return NULL;
+    *u = (struct unit){.arrived = now, .id = id, .report = report, .len = data.len};
+    memcpy(u->octets, data.data, data.len);
+    while (f->c.timely && f->units > 0 && f->held + cost_of(u) > f->c.queue_max)
+        assoc_forward_discard_first(f, &f->counts.overrun);
+    list_add_tail(&f->queue, &u->node);
+    f->held += cost_of(u);
+    f->units++;
+    return u;
 }
 
 static void queue_unit(struct csts_service *v, uint32_t id, bool report, struct slice data,
@@ -74,35 +95,28 @@ static void queue_unit(struct csts_service *v, uint32_t id, bool report, struct 
 {
     struct forward *f = v->forward;
     f->counts.received++;
-    struct unit *u = data.len < f->c.frame_min || data.len > f->c.frame_max
-                         ? NULL
-                         : malloc(sizeof *u + data.len);
-    if (u == NULL) {
+    if (data.len < f->c.frame_min || data.len > f->c.frame_max ||
+        assoc_forward_queue(f, id, report, data, now) == NULL) {
         f->counts.refused++;
         f->lost = report;
         f->lost_id = id;
         return;
     }
-    *u = (struct unit){.arrived = now, .id = id, .report = report, .len = data.len};
-    memcpy(u->octets, data.data, data.len);
-    while (f->c.timely && f->units > 0 && f->held + cost_of(u) > f->c.queue_max)
-        discard_first(f, &f->counts.overrun);
     f->lost = false;
-    list_add_tail(&f->queue, &u->node);
-    f->held += cost_of(u);
-    f->units++;
 }
 
 /* ---- notifications ---- */
 
-static struct csts_procedure prime(void)
+struct csts_procedure assoc_forward_prime(bool sequenced)
 {
-    return (struct csts_procedure){.type = csts_known_oid(CSTS_BUFFERED_DATA_PROCESSING),
-                                   .role = CSTS_PRIME};
+    return (struct csts_procedure){
+        .type =
+            csts_known_oid(sequenced ? CSTS_SEQUENCE_CONTROLLED : CSTS_BUFFERED_DATA_PROCESSING),
+        .role = CSTS_PRIME};
 }
 
-static void notify(struct csts_service *v, const struct csts_name *event, struct slice values,
-                   tick now)
+void assoc_forward_notify(struct csts_service *v, const struct csts_name *event,
+                          struct slice values, tick now)
 {
     uint8_t octets[128];
     struct csts_link *l = v->link;
@@ -113,7 +127,9 @@ static void notify(struct csts_service *v, const struct csts_name *event, struct
         assoc_abort(l, CSTS_ABORT_OPERATIONAL, now);
         return;
     }
-    struct csts_pdu p = {.kind = CSTS_PDU_NOTIFY, .invoke_id = l->next_id++, .procedure = prime()};
+    struct csts_pdu p = {.kind = CSTS_PDU_NOTIFY,
+                         .invoke_id = l->next_id++,
+                         .procedure = assoc_forward_prime(f->c.sequenced)};
     p.u.notify.at = assoc_time(l->csts, now);
     p.u.notify.event = *event;
     p.u.notify.kind = values.len > 0 ? CSTS_EVENT_VALUES : CSTS_EVENT_EMPTY;
@@ -131,9 +147,9 @@ static void notify(struct csts_service *v, const struct csts_name *event, struct
 static void notify_completion(struct csts_service *v, tick now)
 {
     const struct csts_name event = {.is_procedure = true,
-                                    .procedure = prime(),
+                                    .procedure = assoc_forward_prime(v->forward->c.sequenced),
                                     .id = csts_known_oid(CSTS_PROCESSING_COMPLETED)};
-    notify(v, &event, slice_of(NULL, 0), now);
+    assoc_forward_notify(v, &event, slice_of(NULL, 0), now);
 }
 
 /* Notifies the user of the frame received last, though it was refused or discarded. */
@@ -161,7 +177,7 @@ static void notify_production(struct csts_service *v, tick now)
     const struct csts_name event = {.resource = v->forward->c.resource,
                                     .instance = 1,
                                     .id = csts_known_oid(CSTS_PRODUCTION_CHANGE)};
-    notify(v, &event, slice_of(values, n), now);
+    assoc_forward_notify(v, &event, slice_of(values, n), now);
 }
 
 /* ---- the host ---- */
@@ -169,7 +185,7 @@ static void notify_production(struct csts_service *v, tick now)
 int csts_forward_set(struct csts_service *v, const struct csts_forward_config *config)
 {
     if (v->forward != NULL || v->link != NULL || !csts_oid_is(&v->c.id.type, CSTS_FORWARD_FRAME) ||
-        (unsigned)config->production > CSTS_HALTED)
+        (unsigned)config->production > CSTS_HALTED || (config->sequenced && config->timely))
         return HELIO_EINVAL;
     struct forward *f = calloc(1, sizeof *f);
     if (f == NULL || kept_reserve(&v->csts->isp, 1) != HELIO_OK) {
@@ -194,7 +210,7 @@ void assoc_forward_free(struct csts_service *v)
     struct forward *f = v->forward;
     if (f == NULL)
         return;
-    discard_all(v);
+    assoc_forward_discard(v);
     kept_release(&v->csts->isp, 1);
     free(f->processing);
     free(f);
@@ -204,14 +220,14 @@ void assoc_forward_free(struct csts_service *v)
 bool csts_forward_next(struct csts_service *v, struct csts_unit *out, tick now)
 {
     struct forward *f = v->forward;
-    struct unit *u = first_unit(f);
-    if (u == NULL || f->processing != NULL || f->production != CSTS_OPERATIONAL)
+    struct unit *u = assoc_forward_first(f);
+    if (u == NULL || f->processing != NULL || f->production != CSTS_OPERATIONAL ||
+        (f->c.sequenced && !assoc_sequence_due(v, now)))
         return false;
     take_off(f, u);
-    keep_latency(v);
-    look_at_room(v);
-    free(f->processing);
     f->processing = u;
+    keep_time(v, now);
+    look_at_room(v);
     f->ours = true;
     f->told.any = true;
     f->told.last = u->id;
@@ -240,6 +256,8 @@ void csts_forward_done(struct csts_service *v, bool radiated, tick now)
     const bool report = f->processing->report && f->ours;
     const uint32_t id = f->processing->id;
     end_processing(f, radiated ? CSTS_PROCESSED : CSTS_PROCESSING_INTERRUPTED);
+    if (f->c.sequenced)
+        assoc_sequence_keep(v, now);
     if (!f->ours)
         return;
     if (radiated) {
@@ -250,6 +268,8 @@ void csts_forward_done(struct csts_service *v, bool radiated, tick now)
     if (report)
         notify_completion(v, now);
     notify_lost(v, now);
+    if (f->c.sequenced)
+        assoc_sequence_done(v, now);
 }
 
 void csts_forward_production(struct csts_service *v, enum csts_production production, tick now)
@@ -259,11 +279,12 @@ void csts_forward_production(struct csts_service *v, enum csts_production produc
     if (production == f->production)
         return;
     f->production = production;
-    const bool affected = f->processing != NULL || f->units > 0;
+    const bool processed = f->processing != NULL;
+    const bool affected = processed || (f->units > 0 && !f->c.sequenced);
     if (f->processing != NULL)
         end_processing(f, CSTS_PROCESSING_INTERRUPTED);
     if (production == CSTS_HALTED)
-        discard_all(v);
+        assoc_forward_discard(v);
     /* As cstsapi-j: an interruption that affects no frame is not notified, nor is its end. */
     if (production == CSTS_OPERATIONAL ? f->interruption
                                        : production != CSTS_INTERRUPTED || affected)
@@ -271,6 +292,8 @@ void csts_forward_production(struct csts_service *v, enum csts_production produc
     f->interruption =
         production != CSTS_OPERATIONAL && (production != CSTS_INTERRUPTED || affected);
     notify_lost(v, now);
+    if (f->c.sequenced)
+        assoc_sequence_production(v, processed, now);
 }
 
 const struct csts_forward_counts *csts_forward_counts(const struct csts_service *v)
@@ -287,14 +310,16 @@ bool assoc_forward_expire(struct csts_service *v, tick now)
 {
     struct forward *f = v->forward;
     const struct unit *u;
-    while ((u = first_unit(f)) != NULL && tick_add(u->arrived, f->c.latency) <= now) {
+    if (f->c.sequenced)
+        return assoc_sequence_expire(v, now);
+    while ((u = assoc_forward_first(f)) != NULL && tick_add(u->arrived, f->c.latency) <= now) {
         if (f->units == 1 && !f->lost) { /* else a later frame was refused */
             f->lost = u->report;
             f->lost_id = u->id;
         }
-        discard_first(f, &f->counts.late);
+        assoc_forward_discard_first(f, &f->counts.late);
     }
-    keep_latency(v);
+    keep_time(v, now);
     look_at_room(v);
     notify_lost(v, now);
     return true;
@@ -306,7 +331,8 @@ void assoc_forward_leave(struct csts_service *v)
     if (f == NULL)
         return;
     f->active = f->ours = f->lost = false; /* the frame that is being processed is radiated */
-    discard_all(v);
+    f->locked = f->resetting = false;
+    assoc_forward_discard(v);
     f->told = (struct csts_processing){0};
     f->interruption = false;
 }
@@ -319,12 +345,11 @@ static void answer(struct csts_link *l, enum csts_pdu_kind kind, const struct cs
     (void)assoc_send(l, &a, now);
 }
 
-static void refuse_start(struct csts_link *l, const struct csts_pdu *p, tick now)
+void assoc_forward_refuse_start(struct csts_link *l, const struct csts_pdu *p,
+                                enum csts_refusal_kind kind, const char *text, tick now)
 {
     uint8_t octets[128];
-    static const char text[] = "production is halted";
-    const struct csts_refusal r = {.kind = CSTS_REFUSED_OUT_OF_SERVICE,
-                                   .text = slice_of(text, sizeof text - 1)};
+    const struct csts_refusal r = {.kind = kind, .text = slice_of(text, strlen(text))};
     struct csts_pdu a = {.kind = CSTS_PDU_START_RETURN, .invoke_id = p->invoke_id};
     a.diagnostic.kind = CSTS_DIAGNOSTIC_EXTENSION;
     a.diagnostic.pdv.oid = csts_known_oid(CSTS_START_DIAGNOSTIC);
@@ -332,6 +357,13 @@ static void refuse_start(struct csts_link *l, const struct csts_pdu *p, tick now
         octets, csts_refusal_write(&r, CSTS_CYCLIC_START_DIAGNOSTIC, octets, sizeof octets));
     COUNT(l, returns_negative);
     (void)assoc_send(l, &a, now);
+}
+
+void assoc_forward_started(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    l->service->forward->active = true;
+    assoc_notice(l, CSTS_TOLD_STARTED, p)->pdu.positive = true;
+    answer(l, CSTS_PDU_START_RETURN, p, now);
 }
 
 static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
@@ -342,21 +374,22 @@ static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
         return;
     }
     if (f->production == CSTS_HALTED) {
-        refuse_start(l, p, now);
+        assoc_forward_refuse_start(l, p, CSTS_REFUSED_OUT_OF_SERVICE, "production is halted", now);
         return;
     }
-    f->active = true;
-    assoc_notice(l, CSTS_TOLD_STARTED, p)->pdu.positive = true;
-    answer(l, CSTS_PDU_START_RETURN, p, now);
+    assoc_forward_started(l, p, now);
 }
 
-static void take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
+void assoc_forward_take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct csts_service *v = l->service;
     if (!v->forward->active) {
         assoc_refuse(l, now);
         return;
     }
+    assoc_sequence_stop(l, now);
+    if (l->state == CSTS_ENDED)
+        return;
     assoc_forward_leave(v);
     assoc_notice(l, CSTS_TOLD_STOPPED, p)->pdu.positive = true;
     answer(l, CSTS_PDU_STOP_RETURN, p, now);
@@ -447,7 +480,7 @@ static void take_data(struct csts_link *l, const struct csts_pdu *p, tick now)
         take_unit(l, p, now);
     if (l->state != CSTS_BOUND)
         return;
-    keep_latency(v);
+    keep_time(v, now);
     look_at_room(v);
     notify_lost(v, now);
     if (l->state == CSTS_BOUND)
@@ -460,18 +493,22 @@ bool assoc_forward_takes(const struct csts_link *l, const struct csts_pdu *p)
         return false;
     if (p->kind == CSTS_PDU_FORWARD_BUFFER)
         return true;
-    return csts_oid_is(&p->procedure.type, CSTS_BUFFERED_DATA_PROCESSING) &&
-           p->procedure.role == CSTS_PRIME;
+    const struct csts_procedure own = assoc_forward_prime(l->service->forward->c.sequenced);
+    return csts_procedure_same(&p->procedure, &own);
 }
 
 void assoc_forward_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
+    if (l->service->forward->c.sequenced) {
+        assoc_sequence_take(l, p, now);
+        return;
+    }
     switch (p->kind) {
     case CSTS_PDU_START:
         take_start(l, p, now);
         break;
     case CSTS_PDU_STOP:
-        take_stop(l, p, now);
+        assoc_forward_take_stop(l, p, now);
         break;
     case CSTS_PDU_PROCESS_DATA:
     case CSTS_PDU_FORWARD_BUFFER:

@@ -21,9 +21,16 @@
  * A queue that is full: timely mode discards the oldest frames; complete mode reads no more from
  * the user until there is room (back-pressure). So frames, STOP and UNBIND behind them wait.
  *
- * Frames that are refused or discarded are not notified. One exception: if the frame received last
- * is refused, or discarded because of its age, and wants a report, it is reported as interrupted
- * when no frame before it is queued or processed. Otherwise its user would wait for a report.
+ * With sequence-controlled data processing (§4.8) each frame has a return: it is accepted only with
+ * the number that is expected, with room in the queue, and before its latest time. It is processed
+ * from its earliest time on (CSTS_TOLD_UNITS tells when). If it has not begun at its latest time,
+ * or production is halted, or interrupted while one is processed, the procedure is *locked*: the
+ * queue is discarded, and nothing is accepted until the directive "reset", or STOP and START.
+ *
+ * With buffered data processing frames that are refused or discarded are not notified. One
+ * exception: if the frame received last is refused, or discarded because of its age, and wants a
+ * report, it is reported as interrupted when no frame before it is queued or processed. Otherwise
+ * its user would wait for a report.
  */
 #ifndef CSTS_FORWARD_H
 #define CSTS_FORWARD_H
@@ -33,6 +40,7 @@
 /* 0 takes the default in brackets. */
 struct csts_forward_config {
     bool timely;        /* else complete */
+    bool sequenced;     /* sequence-controlled instead of buffered data processing; not timely */
     uint32_t queue_max; /* octets that are queued, with CSTS_UNIT_COST for each frame [4 MiB] */
     uint32_t units_max; /* frames of a forward buffer; more: PEER-ABORT 70 [256] */
     uint32_t frame_min; /* octets of a frame: others are discarded, counted [1] */
@@ -69,8 +77,9 @@ void csts_forward_production(struct csts_service *v, enum csts_production produc
     X(interrupted, "frames whose radiation was interrupted")                                       \
     X(discarded, "frames discarded: STOP, the end of an association, or production halted")        \
     X(overrun, "frames discarded by later ones: timely mode")                                      \
-    X(late, "frames discarded because they were queued for too long: timely mode")                 \
-    X(refused, "frames discarded: too short, too long, or without memory")
+    X(late, "frames discarded because they were queued for too long: timely mode, or expired")     \
+    X(refused, "frames refused or discarded: too short, too long, without memory, or not "         \
+               "accepted")
 struct csts_forward_counts {
 #define CSTS_FORWARD_FIELD(name, text) uint64_t name;
     CSTS_FORWARD_COUNTS(CSTS_FORWARD_FIELD)
@@ -82,10 +91,19 @@ size_t csts_forward_queued(const struct csts_service *v); /* frames */
 /* ---- a user's calls; results as of the others in csts/engine.h ---- */
 
 int csts_start_forward(struct csts_link *l, tick now);
+/* Sequence-controlled: the number of the first frame. */
+int csts_start_sequence(struct csts_link *l, uint32_t first, tick now);
 int csts_stop_forward(struct csts_link *l, tick now);
 /* One PROCESS-DATA, or a forward buffer (count > 1). 0, HELIO_ESTOPPED: not active; HELIO_EINVAL:
  * none, or more octets than a message may have; HELIO_ENOMEM. The queue has no limit of its own:
  * see csts_link_backlog. */
 int csts_send_frames(struct csts_link *l, const struct csts_unit *units, size_t count, tick now);
+/* Sequence-controlled: one frame, processed within the window. CSTS_TOLD_ANSWER follows. */
+int csts_send_unit(struct csts_link *l, const struct csts_unit *u, const struct csts_window *w,
+                   tick now);
+/* Sequence-controlled: the provider discards what is queued, accepts frames again, and expects this
+ * number. CSTS_TOLD_DIRECTIVE follows: the acknowledgement; if that is positive, another one when
+ * it is done. */
+int csts_reset(struct csts_link *l, uint32_t next, tick now);
 
 #endif

@@ -8,27 +8,41 @@
 #include <stdlib.h>
 
 #include "csts/forward_private.h"
+#include "csts/pdu_private.h"
 
 enum { ELEMENT_ROOM = 512 }; /* octets of a PROCESS-DATA beyond its frame */
 
-static struct csts_procedure prime(void)
+static int start(struct csts_link *l, bool sequenced, struct csts_extended extension, tick now)
 {
-    return (struct csts_procedure){.type = csts_known_oid(CSTS_BUFFERED_DATA_PROCESSING),
-                                   .role = CSTS_PRIME};
+    struct csts_pdu p = {.kind = CSTS_PDU_START,
+                         .procedure = assoc_forward_prime(sequenced),
+                         .extension = extension};
+    const int e = assoc_invoke(l, &p, CSTS_PDU_START_RETURN, now);
+    if (e >= 0) {
+        l->forward_id = (uint32_t)e;
+        l->sequenced = sequenced;
+    }
+    return e;
 }
 
 int csts_start_forward(struct csts_link *l, tick now)
 {
-    struct csts_pdu p = {.kind = CSTS_PDU_START, .procedure = prime()};
-    const int e = assoc_invoke(l, &p, CSTS_PDU_START_RETURN, now);
-    if (e >= 0)
-        l->forward_id = (uint32_t)e;
-    return e;
+    return start(l, false, (struct csts_extended){0}, now);
+}
+
+int csts_start_sequence(struct csts_link *l, uint32_t first, tick now)
+{
+    uint8_t octets[32];
+    const struct csts_extended e = {
+        true,
+        {csts_known_oid(CSTS_SEQUENCE_START),
+         slice_of(octets, csts_unit_id_write(first, octets, sizeof octets))}};
+    return start(l, true, e, now);
 }
 
 int csts_stop_forward(struct csts_link *l, tick now)
 {
-    struct csts_pdu p = {.kind = CSTS_PDU_STOP, .procedure = prime()};
+    struct csts_pdu p = {.kind = CSTS_PDU_STOP, .procedure = assoc_forward_prime(l->sequenced)};
     const int e = assoc_invoke(l, &p, CSTS_PDU_STOP_RETURN, now);
     if (e >= 0)
         l->forwards = false;
@@ -38,8 +52,9 @@ int csts_stop_forward(struct csts_link *l, tick now)
 static struct csts_pdu unit_pdu(struct csts_link *l, const struct csts_unit *u, uint8_t *ext,
                                 size_t room)
 {
-    struct csts_pdu p = {
-        .kind = CSTS_PDU_PROCESS_DATA, .invoke_id = l->next_id++ & INT32_MAX, .procedure = prime()};
+    struct csts_pdu p = {.kind = CSTS_PDU_PROCESS_DATA,
+                         .invoke_id = l->next_id++ & INT32_MAX,
+                         .procedure = assoc_forward_prime(false)};
     p.extension.used = true;
     p.extension.pdv.oid = csts_known_oid(CSTS_PROCESS_DATA);
     p.extension.pdv.data = slice_of(ext, csts_process_ext_write(u->report, ext, room));
@@ -80,7 +95,7 @@ static int send_buffer(struct csts_link *l, const struct csts_unit *units, size_
 int csts_send_frames(struct csts_link *l, const struct csts_unit *units, size_t count, tick now)
 {
     uint8_t ext[64];
-    if (!l->isp.initiator || l->state != CSTS_BOUND || !l->forwards)
+    if (!l->isp.initiator || l->state != CSTS_BOUND || !l->forwards || l->sequenced)
         return HELIO_ESTOPPED;
     if (count == 0 || room_of(units, count) > l->csts->isp.config.tml.message_max)
         return HELIO_EINVAL;
@@ -88,4 +103,42 @@ int csts_send_frames(struct csts_link *l, const struct csts_unit *units, size_t 
         return send_buffer(l, units, count, now);
     struct csts_pdu p = unit_pdu(l, units, ext, sizeof ext);
     return assoc_send(l, &p, now);
+}
+
+int csts_send_unit(struct csts_link *l, const struct csts_unit *u, const struct csts_window *w,
+                   tick now)
+{
+    uint8_t ext[160];
+    if (!l->forwards || !l->sequenced)
+        return HELIO_ESTOPPED;
+    if (room_of(u, 1) > l->csts->isp.config.tml.message_max)
+        return HELIO_EINVAL;
+    struct csts_pdu p = {.kind = CSTS_PDU_PROCESS_DATA, .procedure = assoc_forward_prime(true)};
+    p.extension.used = true;
+    p.extension.pdv.oid = csts_known_oid(CSTS_PROCESS_DATA);
+    p.extension.pdv.data = slice_of(ext, csts_sequence_ext_write(u->report, w, ext, sizeof ext));
+    p.u.process.id = u->id;
+    p.u.process.data.opaque = u->data;
+    return assoc_invoke(l, &p, CSTS_PDU_PROCESS_DATA_RETURN, now);
+}
+
+int csts_reset(struct csts_link *l, uint32_t next, tick now)
+{
+    uint8_t octets[8];
+    struct ber b = ber_writer(octets, sizeof octets);
+    struct csts_pdu p = {.kind = CSTS_PDU_EXECUTE_DIRECTIVE,
+                         .procedure = assoc_forward_prime(true)};
+    if (!l->forwards || !l->sequenced)
+        return HELIO_ESTOPPED;
+    if (l->awaited_count + 1 >= CSTS_AWAITED_MAX) /* the acknowledgement, and the return */
+        return HELIO_EAGAIN;
+    ber_u32(&b, BER_INTEGER, &next, 0, UINT32_MAX);
+    p.u.directive = (struct csts_directive){
+        .id = csts_known_oid(CSTS_SEQUENCE_RESET),
+        .kind = CSTS_QUALIFIER_VALUE,
+        .pdv = {csts_known_oid(CSTS_SEQUENCE_UNIT_ID), slice_of(octets, written_of(&b))}};
+    const int e = assoc_invoke(l, &p, CSTS_PDU_DIRECTIVE_ACKNOWLEDGE, now);
+    if (e >= 0)
+        assoc_await(l, CSTS_PDU_DIRECTIVE_RETURN, (uint32_t)e, now);
+    return e;
 }

@@ -30,6 +30,14 @@ static struct csts_procedure procedure_of(enum csts_known type, uint32_t number)
                                    .number = number};
 }
 
+void assoc_await(struct csts_link *l, enum csts_pdu_kind answer, uint32_t id, tick now)
+{
+    assert(l->awaited_count < CSTS_AWAITED_MAX);
+    l->awaited[l->awaited_count++] = (struct awaited){
+        .kind = answer, .id = id, .due = tick_add(now, l->csts->config.return_timeout_s * TICK_S)};
+    await_timer(l);
+}
+
 int assoc_invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind answer, tick now)
 {
     if (!l->isp.initiator || l->state != CSTS_BOUND)
@@ -40,11 +48,7 @@ int assoc_invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind ans
     const int e = assoc_send(l, p, now);
     if (e != HELIO_OK)
         return e;
-    l->awaited[l->awaited_count++] =
-        (struct awaited){.kind = answer,
-                         .id = p->invoke_id,
-                         .due = tick_add(now, l->csts->config.return_timeout_s * TICK_S)};
-    await_timer(l);
+    assoc_await(l, answer, p->invoke_id, now);
     return (int)p->invoke_id;
 }
 
@@ -112,10 +116,10 @@ int csts_stop_events(struct csts_link *l, uint32_t number, tick now)
 /* ---- input ---- */
 
 /* False: it is not awaited. */
-static bool forget_awaited(struct csts_link *l, const struct csts_pdu *p)
+static bool forget_awaited(struct csts_link *l, enum csts_pdu_kind kind, uint32_t id)
 {
     for (unsigned i = 0; i < l->awaited_count; i++) {
-        if (l->awaited[i].id != p->invoke_id || l->awaited[i].kind != p->kind)
+        if (l->awaited[i].id != id || l->awaited[i].kind != kind)
             continue;
         memmove(&l->awaited[i], &l->awaited[i + 1],
                 (l->awaited_count - i - 1) * sizeof l->awaited[0]);
@@ -135,7 +139,7 @@ static void refuse_report(struct csts_link *l, tick now)
 static void take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct csts_report report = {0};
-    if (!forget_awaited(l, p)) {
+    if (!forget_awaited(l, p->kind, p->invoke_id)) {
         assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
@@ -153,6 +157,47 @@ static void take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
                                        : p->kind == CSTS_PDU_START_RETURN ? CSTS_TOLD_STARTED
                                                                           : CSTS_TOLD_STOPPED;
     assoc_notice(l, kind, p)->report = report;
+}
+
+/* The return of PROCESS-DATA. */
+static void take_answer(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    uint32_t next = 0;
+    unsigned diag = CSTS_UNIT_NO_DIAG;
+    if (!forget_awaited(l, p->kind, p->invoke_id)) {
+        assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
+        return;
+    }
+    const bool has_next =
+        p->extension.used && (csts_oid_is(&p->extension.pdv.oid, CSTS_SEQUENCE_POSITIVE) ||
+                              csts_oid_is(&p->extension.pdv.oid, CSTS_SEQUENCE_NEGATIVE));
+    const bool has_diag = !p->positive && p->diagnostic.kind == CSTS_DIAGNOSTIC_EXTENSION &&
+                          csts_oid_is(&p->diagnostic.pdv.oid, CSTS_SEQUENCE_DIAGNOSTIC);
+    if ((has_next && !csts_unit_id_read(p->extension.pdv.data, &next)) ||
+        (has_diag && !csts_unit_diag_read(p->diagnostic.pdv.data, &diag))) {
+        refuse_report(l, now);
+        return;
+    }
+    if (!p->positive)
+        COUNT(l, returns_negative);
+    struct csts_notice *n = assoc_notice(l, CSTS_TOLD_ANSWER, p);
+    n->has_next = has_next;
+    n->next_unit = next;
+    n->unit_diag = diag;
+}
+
+/* Its acknowledgement or its return. After a negative acknowledgement there is no return. */
+static void take_directive(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    if (!forget_awaited(l, p->kind, p->invoke_id)) {
+        assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
+        return;
+    }
+    if (!p->positive)
+        COUNT(l, returns_negative);
+    if (!p->positive && p->kind == CSTS_PDU_DIRECTIVE_ACKNOWLEDGE)
+        (void)forget_awaited(l, CSTS_PDU_DIRECTIVE_RETURN, p->invoke_id);
+    assoc_notice(l, CSTS_TOLD_DIRECTIVE, p);
 }
 
 static void take_report(struct csts_link *l, const struct csts_pdu *p, tick now)
@@ -188,6 +233,13 @@ void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now)
     case CSTS_PDU_START_RETURN:
     case CSTS_PDU_STOP_RETURN:
         take_return(l, p, now);
+        break;
+    case CSTS_PDU_PROCESS_DATA_RETURN:
+        take_answer(l, p, now);
+        break;
+    case CSTS_PDU_DIRECTIVE_ACKNOWLEDGE:
+    case CSTS_PDU_DIRECTIVE_RETURN:
+        take_directive(l, p, now);
         break;
     case CSTS_PDU_TRANSFER_DATA:
         take_report(l, p, now);

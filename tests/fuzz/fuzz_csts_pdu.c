@@ -61,6 +61,19 @@ static void walk_pdv(const struct csts_embedded *e)
         assert(csts_bind_diag_write((enum csts_bind_diag)diag, text, out, sizeof out) > 0);
     if (csts_process_ext_read(e->data, &yes))
         assert(csts_process_ext_write(yes, out, sizeof out) > 0);
+    struct csts_window window;
+    uint32_t id;
+    if (csts_sequence_ext_read(e->data, &yes, &window))
+        assert(csts_sequence_ext_write(yes, &window, out, sizeof out) > 0);
+    if (csts_unit_id_read(e->data, &id))
+        assert(csts_unit_id_write(id, out, sizeof out) > 0);
+    if (csts_unit_diag_read(e->data, &diag))
+        assert(csts_unit_diag_write((enum csts_unit_diag)diag, out, sizeof out) == 2);
+    if (csts_directive_diag_read(e->data, &diag, &text))
+        assert(csts_directive_diag_write((enum csts_directive_diag)diag, text, out, sizeof out) >
+               0);
+    if (csts_directive_failed_read(e->data, &text))
+        assert(csts_directive_failed_write(text, out, sizeof out) > 0);
     if (csts_on_change_read(e->data, &yes))
         assert(csts_on_change_write(yes, out, sizeof out) > 0);
     if (csts_refusal_read(e, &refusal) && refusal.kind == CSTS_REFUSED_LIST) {
@@ -81,6 +94,15 @@ static void walk_pdu(const struct csts_pdu *p)
         walk_pdv(&p->diagnostic.pdv);
     if (p->kind == CSTS_PDU_GET)
         walk_list(p->u.list);
+    const struct csts_directive *d = &p->u.directive;
+    if (p->kind == CSTS_PDU_EXECUTE_DIRECTIVE && d->target != CSTS_OF_EXTENSION &&
+        d->kind == CSTS_QUALIFIER_NAMED) {
+        struct slice rest = d->named;
+        struct csts_oid oid;
+        struct csts_embedded value;
+        while (rest.len > 0)
+            assert(csts_qualifiers_next(&rest, &oid, &value));
+    }
     if (p->kind == CSTS_PDU_TRANSFER_DATA && p->u.transfer.data.extended)
         walk_pdv(&p->u.transfer.data.pdv);
     if (p->kind == CSTS_PDU_NOTIFY && p->u.notify.kind == CSTS_EVENT_VALUES) {

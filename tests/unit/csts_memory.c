@@ -54,10 +54,39 @@ static void use_forward(struct pair *p, struct csts_link *l)
 }
 
 /* The pair's service becomes one of Forward Frame; false: no memory. */
-static bool make_forward(struct pair *p, struct csts_instance_id *id)
+/* Frames with returns; one expires, and a reset follows. */
+static void use_sequence(struct pair *p, struct csts_link *l)
 {
-    const struct csts_forward_config f = {.production = CSTS_OPERATIONAL,
-                                          .resource = oid_of(RESOURCE)};
+    static uint8_t frame[100];
+    const struct csts_window late = {
+        .latest = {true, sle_time_of(UINT64_C(1700000000) * TICK_S + p->now + TICK_MS)}};
+    struct csts_window any = {0};
+    struct csts_unit u;
+    (void)csts_start_sequence(l, 1, p->now);
+    pump(p);
+    for (uint32_t id = 1; id <= 2; id++) {
+        const struct csts_unit unit = {id, true, slice_of(frame, sizeof frame)};
+        (void)csts_send_unit(l, &unit, id == 1 ? &any : &late, p->now);
+        pump(p);
+    }
+    if (csts_forward_next(p->service, &u, p->now)) {
+        (void)csts_reset(l, 9, p->now);
+        pump(p);
+        csts_forward_done(p->service, true, p->now);
+    }
+    pump(p);
+    run_until(p, p->now + 10 * TICK_MS);
+    (void)csts_reset(l, 20, p->now);
+    (void)csts_stop_forward(l, p->now);
+    pump(p);
+    (void)csts_unbind(l, p->now);
+    pump(p);
+}
+
+static bool make_forward(struct pair *p, struct csts_instance_id *id, bool sequenced)
+{
+    const struct csts_forward_config f = {
+        .production = CSTS_OPERATIONAL, .sequenced = sequenced, .resource = oid_of(RESOURCE)};
     struct csts_service_config c = {.id = *id, .initiator = "MISSION"};
     c.id.type = id->type = csts_known_oid(CSTS_FORWARD_FRAME);
     struct csts_service *v = csts_service_new(p->provider.csts, &c);
@@ -68,18 +97,20 @@ static bool make_forward(struct pair *p, struct csts_instance_id *id)
 }
 
 /* True: memory failed. */
-static bool run_session(bool forward, long countdown)
+static bool run_session(int which, long countdown)
 {
+    static void (*const uses[])(struct pair * p, struct csts_link * l) = {use_link, use_forward,
+                                                                          use_sequence};
     struct csts_user_config c = {.responder = "STATION", .port = "MD", .id = instance_of(1)};
     struct pair p = new_pair(SLE_AUTH_ALL);
     memory.failed = 0;
     memory.countdown = countdown;
-    const bool made = !forward || make_forward(&p, &c.id);
+    const bool made = which == 0 || make_forward(&p, &c.id, which == 2);
     p.user.link = csts_connect(p.user.csts, &c, p.now);
     p.provider.link = p.user.link == NULL ? NULL : csts_accept(p.provider.csts, p.now);
     pump(&p);
     if (p.provider.link != NULL && made)
-        (forward ? use_forward : use_link)(&p, p.user.link);
+        uses[which](&p, p.user.link);
     run_until(&p, p.now + 400 * TICK_S); /* what hangs ends by its time */
     memory.countdown = -1;
     ck_assert_msg(countdown >= 0 || p.user.last.end == SLE_END_UNBOUND, "%s",
@@ -91,8 +122,8 @@ static bool run_session(bool forward, long countdown)
 START_TEST(each_allocation)
 {
     long n = 0;
-    (void)run_session(_i == 1, -1);
-    while (run_session(_i == 1, n))
+    (void)run_session(_i, -1);
+    while (run_session(_i, n))
         n++;
     ck_assert_int_gt(n, 30);
 }
@@ -100,5 +131,5 @@ END_TEST
 
 SUITE(csts_memory, t)
 {
-    tcase_add_loop_test(t, each_allocation, 0, 2);
+    tcase_add_loop_test(t, each_allocation, 0, 3);
 }

@@ -248,6 +248,61 @@ START_TEST(identifiers)
 }
 END_TEST
 
+/* Octets of an independent compiler (asn1tools). */
+START_TEST(directive)
+{
+    static const uint8_t five[] = {2, 1, 5};
+    uint8_t octets[64];
+    struct slice names;
+    unsigned diag;
+    struct csts_pdu p = {.kind = CSTS_PDU_EXECUTE_DIRECTIVE,
+                         .invoke_id = 14,
+                         .procedure = procedure_of(CSTS_SEQUENCE_CONTROLLED, CSTS_PRIME)};
+    p.u.directive = (struct csts_directive){
+        .id = csts_known_oid(CSTS_SEQUENCE_RESET),
+        .kind = CSTS_QUALIFIER_VALUE,
+        .pdv = {csts_known_oid(CSTS_SEQUENCE_UNIT_ID), slice_of(five, sizeof five)}};
+    assert_pdu(&p, "be3c 3015 8000 02010e 300e 060a2b700404010103040102 8000"
+                   "060a2b700404010104060301 a015 a113 a00c 810a2b700404010104060101 8203 020105"
+                   "8100");
+    p = (struct csts_pdu){.kind = CSTS_PDU_DIRECTIVE_ACKNOWLEDGE, .invoke_id = 14};
+    p.diagnostic.kind = CSTS_DIAGNOSTIC_EXTENSION;
+    p.diagnostic.pdv.oid = csts_known_oid(CSTS_DIRECTIVE_DIAGNOSTIC);
+    p.diagnostic.pdv.data =
+        slice_of(octets, csts_directive_diag_write(CSTS_DIRECTIVE_QUALIFIER, slice_of(NULL, 0),
+                                                   octets, sizeof octets));
+    ck_assert(csts_directive_diag_read(p.diagnostic.pdv.data, &diag, &names));
+    ck_assert_uint_eq(diag, CSTS_DIRECTIVE_QUALIFIER);
+    assert_pdu(&p, "bf1f1d 8000 02010e a116 bf6411 a00b 81092b7004040101020b01 8202 8100 8100");
+    p = (struct csts_pdu){.kind = CSTS_PDU_DIRECTIVE_RETURN, .invoke_id = 14, .positive = true};
+    assert_pdu(&p, "bf2009 8000 02010e a002 8100");
+}
+END_TEST
+
+START_TEST(sequence_controlled)
+{
+    uint8_t octets[128];
+    const struct csts_window w = {.latest = {true, {.day = 0x6249}}};
+    struct csts_window back;
+    bool report = false;
+    struct csts_pdu p = {.kind = CSTS_PDU_PROCESS_DATA,
+                         .invoke_id = 14,
+                         .procedure = procedure_of(CSTS_SEQUENCE_CONTROLLED, CSTS_PRIME)};
+    p.u.process = (struct csts_process){.id = 5, .data.opaque = slice_of("frame", 5)};
+    p.extension.used = true;
+    p.extension.pdv.oid = csts_known_oid(CSTS_PROCESS_DATA);
+    p.extension.pdv.data =
+        slice_of(octets, csts_sequence_ext_write(true, &w, octets, sizeof octets));
+    ck_assert(csts_sequence_ext_read(p.extension.pdv.data, &report, &back));
+    ck_assert(report && !back.earliest.known && back.latest.known);
+    ck_assert_int_eq(sle_time_compare(back.latest.at, w.latest.at), 0);
+    assert_pdu(&p, "bf3c5d 3015 8000 02010e 300e 060a2b700404010103040102 8000 020105"
+                   "8005 6672616d65 a03a a00c 810a2b700404010103040201 822a 3028 8100 a024"
+                   "a00e 810c2b7004040101030401020202 8212 3010 8000 a10a 80086249000000000000"
+                   "8100");
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
@@ -255,7 +310,8 @@ START_TEST(refused)
         const char *octets;
     } rows[] = {
         {CSTS_PDU_UNKNOWN, ""},
-        {CSTS_PDU_UNKNOWN, "be00"},                      /* EXECUTE-DIRECTIVE: not built */
+        {CSTS_PDU_UNKNOWN, "bf2100"},                    /* [33] */
+        {CSTS_PDU_BAD, "be00"},                          /* EXECUTE-DIRECTIVE, empty */
         {CSTS_PDU_UNKNOWN, "3000"},                      /* no PDU */
         {CSTS_PDU_BAD, "a480 04012b 0000"},              /* indefinite length */
         {CSTS_PDU_BAD, "a404 04022b2b"},                 /* two octets of a diagnostic */
@@ -282,6 +338,8 @@ SUITE(csts_pdu, t)
 {
     tcase_add_test(t, association);
     tcase_add_test(t, cyclic_report);
+    tcase_add_test(t, directive);
+    tcase_add_test(t, sequence_controlled);
     tcase_add_test(t, query);
     tcase_add_test(t, processing);
     tcase_add_test(t, identifiers);
