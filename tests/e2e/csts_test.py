@@ -387,6 +387,32 @@ class CstsTest(unittest.TestCase):
         with open(self.path("uplink.bin"), "rb") as f:
             self.assertTrue(f.read().endswith(frames[-1]))
 
+    def test_forward_sequenced(self):
+        """Each frame has a return; more of them than the provider stores, so that some are sent again; all in order, once."""
+        self.table()
+        p = self.provider(*self.passwords("STATION", "CENTRE", "all"), "--uplink", self.path("uplink.bin"), "--uplink-rate", "20Mbit/s",
+                          "--sequenced", "--queue", "32KiB")
+        path, _ = self.frames(1000)
+        own = self.passwords("CENTRE", "STATION", "all")
+        for k, report in enumerate(("all", "last")):
+            (*notes, total), _ = self.forward(path, "--sequenced", "--report", report, *own, code=3) if k else (self.forward(path, "--sequenced", *own), "")
+            self.assertEqual((total["sent"], total["processed"], notes[-1]["last_ok"]), (1000, 1 if k else 1000, 1000))
+        self.forward(path, *own, code=1)  # it has no buffered data processing
+        self.assertIn("invalid procedure name", self.said())
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(300), 0)
+        with open(self.path("uplink.bin"), "rb") as f, open(path, "rb") as sent:
+            self.assertEqual(f.read(), sent.read() * 2)
+
+    def test_forward_locked(self):
+        """A frame that cannot be sent interrupts production: the procedure is locked, and the user says so."""
+        self.table()
+        self.provider("--uplink", "/dev/full", "--sequenced")
+        (*notes, total), why = self.forward(self.frames(20)[0], "--sequenced", code=1)
+        self.assertEqual((total["processed"], total["interrupted"]), (0, 1))
+        self.assertEqual(notes[0]["status"], "interrupted")
+        self.assertTrue("the provider is locked" in why or "service instance locked" in why, why)
+
     def lengths(self, *lengths):
         with open(self.path("lengths.bin"), "wb") as f:
             for n in lengths:

@@ -23,7 +23,6 @@ struct side {
     struct csts_list_diag refused;
     struct csts_processing processing; /* of the last notification of data processing */
     unsigned processings;
-    unsigned directive_diag; /* of the last negative acknowledgement */
     char text[64];
 };
 struct pair {
@@ -142,10 +141,6 @@ static inline void note_report(struct side *s, const struct csts_notice *n)
 static inline void note(struct side *s, const struct csts_notice *n)
 {
     struct csts_refusal r;
-    struct slice names;
-    if (n->kind == CSTS_TOLD_DIRECTIVE && n->pdu.diagnostic.kind == CSTS_DIAGNOSTIC_EXTENSION &&
-        n->pdu.kind == CSTS_PDU_DIRECTIVE_ACKNOWLEDGE)
-        ck_assert(csts_directive_diag_read(n->pdu.diagnostic.pdv.data, &s->directive_diag, &names));
     ck_assert_uint_lt(s->told_len, TOLD_MAX);
     s->told[s->told_len++] = n->kind;
     s->last = *n;

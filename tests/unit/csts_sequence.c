@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sequence-controlled data processing: numbers, times, locks, the directive "reset", drawn
  * sessions. */
-#include "csts/engine_private.h"
 #include "csts/forward.h"
+#include "sle/tml.h"
 #include "tests/unit/csts_pair.h"
 
 enum { FRAME = 100 };
@@ -337,23 +337,38 @@ START_TEST(reset_waits_for_a_unit)
 }
 END_TEST
 
-static void send_directive(struct pair *p, const struct csts_directive *d)
+/* A PDU that our user does not send. */
+static void feed_pdu(struct pair *p, const struct csts_pdu *pdu)
+{
+    uint8_t octets[1024];
+    size_t room;
+    const size_t n = csts_pdu_write(pdu, octets + SLE_TML_HEADER, sizeof octets - SLE_TML_HEADER);
+    ck_assert_uint_gt(n, 0);
+    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, octets);
+    memcpy(csts_link_space(p->provider.link, &room), octets, SLE_TML_HEADER + n);
+    csts_link_fed(p->provider.link, SLE_TML_HEADER + n, p->now);
+    poll_side(&p->provider, p->now);
+}
+
+/* The acknowledgement does not go to the user: it has not asked. */
+static void refuse_directive(struct pair *p, const struct csts_directive *d, unsigned diag)
 {
     struct csts_pdu pdu = {
         .kind = CSTS_PDU_EXECUTE_DIRECTIVE,
+        .invoke_id = 77,
         .procedure = {.type = csts_known_oid(CSTS_SEQUENCE_CONTROLLED), .role = CSTS_PRIME}};
+    struct slice out, names;
+    unsigned told;
     pdu.u.directive = *d;
-    ck_assert_int_ge(assoc_invoke(p->user.link, &pdu, CSTS_PDU_DIRECTIVE_ACKNOWLEDGE, p->now), 0);
-    pump(p);
-}
-
-static void refuse_directive(struct pair *p, const struct csts_directive *d, unsigned diag)
-{
-    send_directive(p, d);
-    ck_assert_int_eq(p->user.last.kind, CSTS_TOLD_DIRECTIVE);
-    const struct csts_embedded *pdv = &p->user.last.pdu.diagnostic.pdv;
-    ck_assert(!p->user.last.pdu.positive && csts_oid_is(&pdv->oid, CSTS_DIRECTIVE_DIAGNOSTIC));
-    ck_assert_uint_eq(p->user.directive_diag, diag);
+    feed_pdu(p, &pdu);
+    ck_assert_uint_eq(csts_link_output(p->provider.link, &out, 1, p->now), 1);
+    const struct slice body = slice_of(out.data + SLE_TML_HEADER, out.len - SLE_TML_HEADER);
+    ck_assert_int_eq(csts_pdu_read(body, &pdu), CSTS_PDU_OK);
+    ck_assert_int_eq(pdu.kind, CSTS_PDU_DIRECTIVE_ACKNOWLEDGE);
+    ck_assert(!pdu.positive && csts_oid_is(&pdu.diagnostic.pdv.oid, CSTS_DIRECTIVE_DIAGNOSTIC));
+    ck_assert(csts_directive_diag_read(pdu.diagnostic.pdv.data, &told, &names));
+    ck_assert_uint_eq(told, diag);
+    csts_link_wrote(p->provider.link, out.len, p->now);
 }
 
 START_TEST(refused_directives)
@@ -405,7 +420,7 @@ START_TEST(aborted)
         stop(&p);
         pdu.kind = CSTS_PDU_START;
     }
-    ck_assert_int_eq(assoc_send(p.user.link, &pdu, p.now), HELIO_OK);
+    feed_pdu(&p, &pdu);
     pump(&p);
     ck_assert_int_eq(p.user.last.kind, CSTS_TOLD_OVER);
     ck_assert_uint_eq(p.user.last.abort, want);

@@ -5,7 +5,9 @@
  *
  * What can go wrong: nobody listens, the BIND or START is refused, the provider aborts or says
  * nothing for --wait: said, and the exit code is 1; so it is when not all frames were reported as
- * radiated. With --report last there is no report of the others: the exit code is 3.
+ * radiated. With --report last there is no report of the others: the exit code is 3. Sequenced: a
+ * frame is refused: so are those behind it. If the provider could not store it, they are sent
+ * again.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -23,8 +25,9 @@
 #include "tools/csts/helio_csts.h"
 #include "tools/sle/sle_frames_file.h"
 
-#define BACKLOG (1u << 20) /* octets: with more no frame is added */
-enum { NOT_KNOWN = 3 };    /* exit code: the last frame was radiated, the others are not known */
+#define BACKLOG (1u << 20)   /* octets: with more no frame is added */
+#define AGAIN (20 * TICK_MS) /* then a frame that was not stored is sent again */
+enum { NOT_KNOWN = 3 };      /* exit code: the last frame was radiated, the others are not known */
 enum fate { UNREPORTED, RADIATED, INTERRUPTED };
 enum phase { BINDING, SENDING, STOPPING, UNBINDING, DONE };
 
@@ -45,6 +48,10 @@ struct sender {
     enum phase phase;
     enum sle_end over;
     bool active, failed;
+    /* sequenced */
+    size_t asked;       /* frames without a return */
+    bool full;          /* the provider could not store one: it is sent again */
+    struct alarm again; /* then */
 };
 
 static tick now_of(const struct sender *s)
@@ -63,7 +70,8 @@ static void say_failure(struct sender *s, const char *what, const char *why)
 
 static const char *status_text(enum csts_processed status)
 {
-    static const char *const words[] = {"processed", "interrupted", "started"};
+    static const char *const words[] = {"processed", "interrupted", "started", "expired",
+                                        "not started"};
     return words[status];
 }
 
@@ -92,6 +100,8 @@ static void print_text(const struct csts_processing *p, const char *time, const 
     printf("%s ", time);
     if (p->change)
         printf("production %s\n", production == NULL ? "changed" : production);
+    else if (p->any && p->status >= CSTS_PROCESSING_EXPIRED)
+        printf("frame %" PRIu32 " %s\n", p->last, status_text(p->status));
     else if (p->any)
         printf("frame %" PRIu32 " %s, started %s\n", p->last, status_text(p->status),
                csts_time_text(p->started, at));
@@ -110,7 +120,8 @@ static void print_json(const struct csts_processing *p, const char *time, const 
     if (p->any) {
         json_object_set_new(j, "frame", json_integer(p->last));
         json_object_set_new(j, "status", json_string(status_text(p->status)));
-        json_object_set_new(j, "started", json_string(csts_time_text(p->started, at)));
+        if (p->status < CSTS_PROCESSING_EXPIRED)
+            json_object_set_new(j, "started", json_string(csts_time_text(p->started, at)));
     }
     if (p->any_ok) {
         json_object_set_new(j, "last_ok", json_integer(p->last_ok));
@@ -149,19 +160,46 @@ static void print_sum(const struct sender *s)
 
 /* ---- the order of things ---- */
 
+static bool wants_report(const struct sender *s, size_t i)
+{
+    return !s->options->last_only || i + 1 == s->frames.len;
+}
+
+/* As many as may be without a return; each is stored by the provider, or sent again. */
+static void send_units(struct sender *s)
+{
+    static const struct csts_window any_time;
+    int e = 0;
+    while (s->active && !s->full && s->sent < s->frames.len && e >= 0) {
+        const size_t i = s->sent;
+        const struct csts_unit u = {(uint32_t)(i + 1), wants_report(s, i), s->frames.list[i]};
+        e = csts_send_unit(csts_conn_link(s->conn), &u, &any_time, now_of(s));
+        s->sent += e >= 0;
+        s->asked += e >= 0;
+    }
+    if (e == 0 || e == HELIO_EAGAIN || e > 0)
+        return;
+    say_failure(s, "frames",
+                e == HELIO_EINVAL ? "one is longer than a message may be" : helio_strerror(e));
+    csts_link_abort(csts_conn_link(s->conn), CSTS_ABORT_OTHER, now_of(s));
+}
+
 /* Frames into the queue, as long as it is short. Numbers are counted from 1. */
 static void send_some(struct sender *s)
 {
     const struct forward_options *o = s->options;
+    if (o->sequenced) {
+        send_units(s);
+        return;
+    }
     struct csts_unit units[CSTS_BUFFER_MAX];
     struct csts_link *l = csts_conn_link(s->conn);
     while (s->active && s->sent < s->frames.len && csts_link_backlog(l) < BACKLOG) {
         size_t n = 0;
         for (; n < o->buffer && s->sent + n < s->frames.len; n++) {
             const size_t i = s->sent + n;
-            units[n] = (struct csts_unit){.id = (uint32_t)(i + 1),
-                                          .report = !o->last_only || i + 1 == s->frames.len,
-                                          .data = s->frames.list[i]};
+            units[n] = (struct csts_unit){
+                .id = (uint32_t)(i + 1), .report = wants_report(s, i), .data = s->frames.list[i]};
         }
         const int e = csts_send_frames(l, units, n, now_of(s));
         if (e < 0) {
@@ -215,6 +253,11 @@ static void take_notify(struct sender *s, const struct csts_notice *n)
     be_patient(s);
     s->production += p->change;
     note_fate(s, p);
+    if (csts_oid_is(&n->pdu.u.notify.event.id, CSTS_SEQUENCE_LOCKED) && s->phase == SENDING) {
+        say_failure(s, "the provider is locked", "it accepts no frame before a new START");
+        stop_frames(s);
+        return;
+    }
     const char *production = p->change ? production_of(n) : NULL;
     const bool halted = production != NULL && strcmp(production, production_text(CSTS_HALTED)) == 0;
     if (s->fates[s->frames.len - 1] == UNREPORTED && !halted)
@@ -222,6 +265,36 @@ static void take_notify(struct sender *s, const struct csts_notice *n)
     if (s->fates[s->frames.len - 1] == UNREPORTED && s->phase == SENDING)
         say_failure(s, "production is halted", "the provider discarded the queued frames");
     stop_frames(s);
+}
+
+static void on_again(void *context)
+{
+    struct sender *s = context;
+    s->full = false;
+    if (s->conn == NULL)
+        return;
+    send_units(s);
+    csts_conn_wake(s->conn);
+}
+
+/* The return of a frame. Those behind a refused one are refused, too: out of sequence. */
+static void take_answer(struct sender *s, const struct csts_notice *n)
+{
+    char what[64];
+    s->asked--;
+    be_patient(s);
+    if (!n->pdu.positive && n->unit_diag == CSTS_UNIT_UNABLE_TO_STORE && n->has_next)
+        s->full = true;
+    if (!n->pdu.positive && !s->full && s->phase == SENDING) {
+        snprintf(what, sizeof what, "frame %" PRIu32 " is refused", n->next_unit);
+        say_failure(s, n->has_next ? what : "a frame is refused", csts_unit_text(n->unit_diag));
+        stop_frames(s);
+    }
+    if (s->full && s->asked == 0 && s->phase == SENDING) {
+        s->sent = n->next_unit > 0 && n->next_unit <= s->frames.len ? n->next_unit - 1 : s->sent;
+        alarm_set(&s->again, now_of(s) + AGAIN);
+    }
+    send_some(s);
 }
 
 static void take_started(struct sender *s, const struct csts_notice *n)
@@ -244,7 +317,13 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
     switch (n->kind) {
     case CSTS_TOLD_BOUND:
         s->phase = SENDING;
-        (void)csts_start_forward(csts_conn_link(c), now_of(s));
+        if (s->options->sequenced)
+            (void)csts_start_sequence(csts_conn_link(c), 1, now_of(s));
+        else
+            (void)csts_start_forward(csts_conn_link(c), now_of(s));
+        break;
+    case CSTS_TOLD_ANSWER:
+        take_answer(s, n);
         break;
     case CSTS_TOLD_STARTED:
         take_started(s, n);
@@ -278,6 +357,7 @@ static void end_all(struct sender *s)
         return;
     s->phase = DONE;
     alarm_fini(&s->alarm);
+    alarm_fini(&s->again);
     csts_host_fini(&s->host);
     uv_signals_close(s->signals);
     uv_world_end(s->world);
@@ -348,6 +428,7 @@ static void run_loop(struct sender *s)
     csts_host_init(&s->host, s->world, s->csts);
     s->host.secure = s->secure.tls == NULL ? NULL : &s->secure;
     alarm_init(&s->alarm, s->world, ALARM_APP, on_alarm, s);
+    alarm_init(&s->again, s->world, ALARM_APP, on_again, s);
     if (s->signals == NULL)
         say_failure(s, "the event loop", "no signals");
     if (s->signals == NULL || connect_provider(s) < 0)

@@ -275,7 +275,8 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
     struct visitor *v = context;
     const char *peer = csts_link_peer(csts_conn_link(c));
     const bool reports = csts_oid_is(&n->pdu.procedure.type, CSTS_NOTIFICATION);
-    const bool frames = csts_oid_is(&n->pdu.procedure.type, CSTS_BUFFERED_DATA_PROCESSING);
+    const bool frames = csts_oid_is(&n->pdu.procedure.type, CSTS_BUFFERED_DATA_PROCESSING) ||
+                        csts_oid_is(&n->pdu.procedure.type, CSTS_SEQUENCE_CONTROLLED);
     const char *what = frames ? "frames" : reports ? "notifications" : "reports";
     switch (n->kind) {
     case CSTS_TOLD_BOUND:

@@ -179,6 +179,8 @@ static void check_provider(struct argp_state *state, void *base)
         argp_error(state, "the table of figures is missing");
     if (o->forward.latency > 0 && !o->forward.timely)
         argp_error(state, "--latency is of --forward-mode timely");
+    if (o->forward.sequenced && o->forward.timely)
+        argp_error(state, "--sequenced and --forward-mode timely exclude each other");
     check_terms(state, &o->terms, true);
 }
 
@@ -207,6 +209,9 @@ static const struct argument provider_options[] = {
      .help = "When the queue is full: complete (default): the user waits; timely: the oldest is "
              "discarded",
      .group = 2, WORD("complete|timely"), FIELD(provider.forward.timely)},
+    {"sequenced", 0,
+     .help = "Sequence-controlled instead of buffered data processing: each frame has a return",
+     .group = 2, FLAG, FIELD(provider.forward.sequenced)},
     {"latency", 0, "TIME", .help = "timely: frames that are queued longer are discarded",
      .group = 2, TIME(TICK_MS), FIELD(provider.forward.latency)},
     {"queue", 0, "SIZE", .help = "Of frames (4 MiB)", .group = 2, .type = OPTION_SIZE, .min = 1024,
@@ -346,6 +351,9 @@ static const struct argument forward_options[] = {
      COUNT(1, CSTS_BUFFER_MAX), FIELD(forward.buffer)},
     {"report", 0, "WHICH", .help = "Notifications of all frames (default), or of the last",
      .group = 1, WORD("all|last"), FIELD(forward.last_only)},
+    {"sequenced", 0,
+     .help = "Sequence-controlled instead of buffered data processing, as the provider has it",
+     .group = 1, FLAG, FIELD(forward.sequenced)},
     {"json", 0, .help = "A line of JSON for each notification, and for the sum", .group = 1, FLAG,
      FIELD(forward.json)},
     {"wait", 0, "TIME", .help = "For the BIND, for the next notification, and for the end (30s)",

@@ -49,6 +49,7 @@ struct forward_options {
     size_t frame;       /* octets of each; 0: lengths are in the file */
     size_t buffer;      /* frames of a forward buffer */
     bool last_only, json;
+    bool sequenced; /* each frame with a return */
     tick wait;
 };
 
