@@ -166,7 +166,7 @@ static void check_registrations(const struct agent *a, const struct endpoint *e)
         assert(g->endpoint == e && g->window > 0 && g->given + g->owed <= g->window);
         assert(g->given == count_given(g, q));
         if (own) {
-            queue_check(&g->queue);
+            queue_check(a, &g->queue);
             assert(g->queue.only == g && g->queue.open && g->queue.owed == g->owed);
         }
         window += g->window;
@@ -181,13 +181,13 @@ static void check_queues(const struct agent *a)
 {
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (a->links[i] != NULL)
-            queue_check(&a->links[i]->queue);
+            queue_check(a, &a->links[i]->queue);
     }
     links_check(a);
     struct hash_node *n = hash_walk(&a->endpoints, NULL);
     for (; n != NULL; n = hash_walk(&a->endpoints, n)) {
         const struct endpoint *e = container_of(n, struct endpoint, by_eid);
-        queue_check(&e->queue);
+        queue_check(a, &e->queue);
         check_registrations(a, e);
         assert(e->queue.open || !queue_empty(&e->queue));
     }

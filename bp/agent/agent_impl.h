@@ -349,13 +349,17 @@ void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_ref
 /* Records that no route is in time. from: the link whose bundle is refused for that, or NO_LINK. */
 void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from);
 
-/* agent_sending.c. permits: may the link get this bundle now? Else sending_wait: it is woken when
- * bytes return. add: `out` was given to the link; sub: its outcome is known. */
+/* agent_sending.c. permits: may the link get this bundle now? permits_load: may the bundle at the
+ * head of a link's queue be loaded, although memory_make_room found no room? Else sending_wait: the
+ * queue is woken (sending_wake) when bytes return. add: `out` was given to the link; sub: its
+ * outcome is known. */
 bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r);
+bool sending_permits_load(const struct agent *a, const struct record *r);
 void sending_wait(struct agent *a, struct queue *q);
 void sending_add(struct agent *a, struct record *r, const struct buf *out);
 void sending_sub(struct agent *a, struct record *r);
-void sending_check(const struct queue *q);
+void sending_wake(struct agent *a);
+void sending_check(const struct agent *a, const struct queue *q);
 
 /* agent_party.c. alone: all of the queue's bundles are of one party. behind: bytes in the bands of
  * this priority that have their turns after this many bytes more of the party. */
@@ -387,7 +391,7 @@ struct record *queue_verify_next(struct agent *a);        /* BUSY again; NULL: n
 void queue_retry(struct agent *a, struct record *r);      /* pauses it, each time twice as long */
 int queue_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
 int queue_poll(struct agent *a, struct queue *q, struct agent_action *out);
-void queue_check(const struct queue *q);
+void queue_check(const struct agent *a, const struct queue *q);
 
 /* agent_memory.c. rest: call it after each change of the record's state or bytes; its bytes may
  * leave memory if its turn is not near. wake: call it before its turn. make_room, for r: true if

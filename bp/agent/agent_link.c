@@ -325,7 +325,7 @@ void links_check(const struct agent *a)
 {
     list_for_each (it, &a->leaving) {
         const struct link *l = container_of(it, struct link, leaving);
-        queue_check(&l->queue);
+        queue_check(a, &l->queue);
         assert(l->queue.gone && list_empty(&l->queue.node));
     }
     for (uint32_t i = 0; i < a->links_cap; i++)

@@ -6,14 +6,16 @@
  * first, within a factor of two, and there the latest bundle first, because its turn is last. So a
  * backlog that does not move cannot force a flow that moves to read its bundles from the store. The
  * first bundles of a closed queue, which are next when it opens, are dropped only for another
- * backlog. Backlogs are sorted by the power of two of their bytes: each change is a step of
- * constant cost.
+ * backlog, or when the queue closes while more than all memory is used, as each open queue may have
+ * one. Backlogs are sorted by the power of two of their bytes: each change is a step of constant
+ * cost.
  *
  * A bundle that is given to a link leaves its bytes to the store, too, when half of the memory is
  * used by bundles that do not rest: what links have in hand for long takes no more than that.
  *
  * What can go wrong: all memory is used by bundles that links and applications have, and by those
- * that are next. Then a queue has at least one bundle in memory, within the rules of agent_queue.c.
+ * that are next. Then a queue has at least one bundle in memory, within the rules of agent_queue.c
+ * and agent_sending.c.
  */
 #include <assert.h>
 
@@ -147,6 +149,9 @@ void memory_open(struct agent *a, struct queue *q, bool open)
         return;
     q->open = open;
     bands_each_front(&q->bands, open ? wake_list : rest_list, a);
+    struct record *last;
+    while (!open && memory_full(a, 0) && (last = find_last(a)) != NULL)
+        record_release(a, last);
 }
 
 /* They assert in every build, with NDEBUG too: tests rely on them. */

@@ -298,6 +298,37 @@ static int load_record(struct agent *a, struct record *r, struct agent_action *o
     return r->role == ROLE_WHOLE ? fragment_join(a, r, out) : queue_load(a, r, out);
 }
 
+/* first: it is the first of its queue, which is loaded although the memory is full. */
+static bool may_load(struct agent *a, struct queue *q, bool first, const struct record *r)
+{
+    const bool any = r->link == TO_ENDPOINT;
+    if (first && (any || (sending_permits(a, q, r) && sending_permits_load(a, r))))
+        return true;
+    if (memory_make_room(a, r, r->bytes))
+        return true;
+    if (first)
+        sending_wait(a, q);
+    return false;
+}
+
+static void release_list(struct agent *a, struct list *l)
+{
+    list_for_each (it, l) {
+        struct record *r = container_of(it, struct record, node);
+        if (record_can_load(r) && memory_full(a, 0))
+            record_release(a, r);
+    }
+}
+
+/* Its first bundle waits for bytes of other bundles to return. */
+static void await_bytes(struct agent *a, struct queue *q, struct band *b)
+{
+    sending_wait(a, q);
+    trim_front(a, q, b, PREFETCH);
+    if (memory_full(a, 0))
+        bands_each_front(&q->bands, release_list, a);
+}
+
 /* Moves bundles up from the back; 1 when one must be loaded for it. */
 static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t ahead,
                       struct agent_action *out)
@@ -305,7 +336,7 @@ static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t
     while (b->back.waiting > 0 && front_has_room(q, b, ahead)) {
         struct record *r =
             turns_first(a, &b->back, q->window + PREFETCH, service_octets(&q->service));
-        if (r->buf == NULL && !keeps_bytes(q, b, ahead, r) && !memory_make_room(a, r, r->bytes))
+        if (r->buf == NULL && !may_load(a, q, keeps_bytes(q, b, ahead, r), r))
             break;
         kind_leave(a, r);
         memory_wake(a, r);
@@ -349,6 +380,8 @@ static int ready_band(struct agent *a, struct queue *q, struct band *b, uint64_t
     if (before > 0) {
         struct record *r = container_of(list_first(&b->front), struct record, node);
         if (r->buf == NULL && !r->loading) {
+            if (!may_load(a, q, true, r))
+                return 0;
             if (load_record(a, r, out))
                 return 1;
             if (r->buf != NULL || r->state != STATE_FRONT) {
@@ -397,8 +430,7 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
                     return 1;
                 continue;
             }
-            sending_wait(a, q);
-            trim_front(a, q, b, PREFETCH);
+            await_bytes(a, q, b);
         }
         moved = false;
         for (int p = BUNDLE_PRIORITIES - 1; p >= 0 && !moved; p--) {
@@ -464,7 +496,7 @@ static void check_band(const struct band *b, struct agent_backlog sum[BUNDLE_PRI
     assert(count_sum(sum) == before + b->front_len + b->back.waiting);
 }
 
-void queue_check(const struct queue *q)
+void queue_check(const struct agent *a, const struct queue *q)
 {
     struct agent_backlog sum[BUNDLE_PRIORITIES] = {{0}};
     uint64_t bytes = 0;
@@ -481,7 +513,7 @@ void queue_check(const struct queue *q)
     assert(count_sum(sum) == q->bands.waiting);
     check_places(q);
     parties_check(q);
-    sending_check(q);
+    sending_check(a, q);
     check_list(&q->busy, STATE_BUSY, NULL, sum);
     assert(count_sum(sum) == q->bands.waiting + q->busy_len);
     check_list(&q->paused, STATE_PAUSED, NULL, sum);

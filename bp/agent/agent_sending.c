@@ -4,14 +4,18 @@
  * are only there (the store has the bundle, or it was encoded again) count in
  * counters.sending_bytes, and so in the memory of all bundles.
  *
- * A link gets a further bundle while its own bytes, with that bundle, are at most what all links
- * together leave of half of the memory of all bundles. So a link whose peer acknowledges nothing
- * leaves at least as much to each other link. Several such links leave less, each a half. So each
- * link also has an equal part of FLOOR, beyond that limit. One bundle is always permitted: every
- * blocked link has an open outcome, which wakes it. Bytes that return wake other blocked links,
- * too.
+ * All links together have half of that memory. An eighth of the half is divided equally between
+ * them: each link may have its part whatever others have, so links whose peers acknowledge nothing
+ * leave it to others. Beyond its part a link gets a further bundle while it leaves as much of the
+ * rest as it has. A first bundle that is longer than the part is permitted while it fits the rest,
+ * and in any case when no other link has one. So a bundle may wait for the outcomes of other links:
+ * bytes that return wake blocked links.
  *
- * What can go wrong: bundles and ids use all of the memory. Then links share FLOOR.
+ * The bundle at the head of a queue is loaded although the memory of queued bundles is full, but
+ * only while an eighth of the memory of all bundles stays free, or nothing is in transmission.
+ *
+ * What can go wrong: bundles and ids use all of the memory. Then links share FLOOR, for what they
+ * have in transmission, and again for what they load.
  */
 #include <assert.h>
 
@@ -26,39 +30,52 @@ static uint64_t least(uint64_t x, uint64_t y)
     return x < y ? x : y;
 }
 
-static uint64_t floor_of(const struct agent *a)
+static uint64_t less(uint64_t x, uint64_t y)
 {
-    return least(record_memory_max(a) / FLOOR_PART, FLOOR_MAX);
+    return x > y ? x - y : 0;
 }
 
-/* What a link may have, whatever others have. */
-static uint64_t own_part(const struct agent *a)
+static uint64_t count_links(const struct agent *a)
 {
     const uint64_t others = 2; /* shares for endpoints, and for bundles without a route */
-    return a->route_shares > others ? floor_of(a) / (a->route_shares - others) : 0;
+    return a->route_shares > others ? a->route_shares - others : 1;
 }
 
-/* The limit for all links together. */
-static uint64_t limit_all(const struct agent *a)
+/* A link's part of what links share although the memory is used up. */
+static uint64_t least_part(const struct agent *a)
 {
-    const uint64_t max = record_memory_max(a), used = record_memory_used(a);
-    const uint64_t left = max > used ? max - used : 0;
-    const uint64_t all = least(max / 2, a->counters.sending_bytes + left);
-    const uint64_t floor = floor_of(a);
-    return all > floor ? all : floor;
+    return least(record_memory_max(a) / FLOOR_PART, FLOOR_MAX) / count_links(a);
+}
+
+static uint64_t memory_left(const struct agent *a)
+{
+    return less(record_memory_max(a), record_memory_used(a));
 }
 
 bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r)
 {
-    if (q->sending == 0 || record_memory_max(a) == UINT64_MAX)
+    const uint64_t all = a->counters.sending_bytes, half = record_memory_max(a) / 2;
+    if (all == 0 || record_memory_max(a) == UINT64_MAX)
         return true;
     if (!r->rewrite && !memory_crowded(a))
         return true; /* the link refers to the bytes in memory */
-    const uint64_t limit = limit_all(a), all = a->counters.sending_bytes;
-    const uint64_t left = limit > all ? limit - all : 0;
-    const uint64_t part = split_limit(a, r);
-    const uint64_t bytes = part != 0 && part < r->bytes ? part : r->bytes;
-    return (bytes <= left && q->sending <= left - bytes) || q->sending + bytes <= own_part(a);
+    const uint64_t piece = split_limit(a, r);
+    const uint64_t bytes = piece != 0 && piece < r->bytes ? piece : r->bytes;
+    const uint64_t own = q->sending + bytes;
+    if (own <= least_part(a))
+        return true;
+    if (bytes > memory_left(a))
+        return false;
+    const uint64_t shared = half / 8, part = shared / count_links(a);
+    const uint64_t rest = less(half - shared, all + bytes);
+    return own <= part || own - part <= rest || (q->sending == 0 && rest > 0);
+}
+
+bool sending_permits_load(const struct agent *a, const struct record *r)
+{
+    return record_memory_max(a) == UINT64_MAX || r->bytes <= least_part(a) ||
+           (a->counters.sending_bytes == 0 && a->loading_bytes == 0) ||
+           r->bytes <= less(memory_left(a), record_memory_max(a) / 8);
 }
 
 void sending_wait(struct agent *a, struct queue *q)
@@ -77,9 +94,10 @@ void sending_add(struct agent *a, struct record *r, const struct buf *out)
     a->counters.sending_bytes += out->cap;
 }
 
-static void wake_waits(struct agent *a)
+void sending_wake(struct agent *a)
 {
-    for (unsigned n = 0; n < WAKES && !list_empty(&a->sending_waits); n++) {
+    const bool none = a->counters.sending_bytes == 0;
+    for (unsigned n = 0; (n < WAKES || none) && !list_empty(&a->sending_waits); n++) {
         struct list *first = list_first(&a->sending_waits);
         list_sub(first);
         queue_wake(a, container_of(first, struct queue, sending_wait));
@@ -94,20 +112,21 @@ void sending_sub(struct agent *a, struct record *r)
     r->queue->sending -= r->sending;
     a->counters.sending_bytes -= r->sending;
     r->sending = 0;
-    wake_waits(a);
+    sending_wake(a);
 }
 
 /* It asserts in every build, with NDEBUG too: tests rely on it. */
 #undef NDEBUG
 #include <assert.h>
 
-void sending_check(const struct queue *q)
+void sending_check(const struct agent *a, const struct queue *q)
 {
+    const bool waits_for_something = a->counters.sending_bytes > 0 || a->loading_bytes > 0;
     uint64_t sending = 0;
     list_for_each (it, &q->busy)
         sending += container_of(it, struct record, node)->sending;
     assert(sending == q->sending);
-    /* It is woken by an outcome, or was. */
-    assert(list_empty(&q->sending_wait) || sending > 0 || !q->open || q->bands.waiting == 0 ||
-           !list_empty(&q->node));
+    /* It is woken by an outcome, a load or a release of memory, or was. */
+    assert(list_empty(&q->sending_wait) || waits_for_something || !q->open ||
+           q->bands.waiting == 0 || !list_empty(&q->node));
 }

@@ -70,14 +70,14 @@ static void acknowledge(struct binder *n, uint32_t link, unsigned count)
     ck_assert_uint_eq(count, 0);
 }
 
-/* A peer that acknowledges nothing: its link has a quarter of the memory, and another one finds as
- * much. */
+/* A peer that acknowledges nothing: its link has a quarter of the memory at most, and another one
+ * finds half as much. */
 START_TEST(links_share_a_half)
 {
     struct binder n;
     begin(&n);
     bring(&n, "ipn:9.1", 60, SIZE);
-    ck_assert_uint_gt(counters(&n)->sending_bytes, TOTAL / 4 - 4 * SIZE);
+    ck_assert_uint_gt(counters(&n)->sending_bytes, TOTAL * 9 / 40 - 4 * SIZE);
     ck_assert_uint_le(counters(&n)->sending_bytes, TOTAL / 4 + SIZE);
     const uint64_t stuck = count_given(&n, 9), before = counters(&n)->sending_bytes;
     ck_assert_uint_lt(stuck, 60);
@@ -89,28 +89,120 @@ START_TEST(links_share_a_half)
 }
 END_TEST
 
-/* Each of many links whose peers acknowledge nothing takes half of what is left. One more has an
- * equal part all the same. */
+enum { FIRST = 8 };
+
+/* With `count` links more, from FIRST on, of the nodes ipn:20.0, ipn:21.0, … */
+static void begin_many(struct binder *n, uint64_t total, uint32_t count, bool up)
+{
+    struct agent_config c = config_of("ipn:2.0");
+    c.total_bytes = total;
+    relay_init(n, &c);
+    for (uint32_t i = 0; i < count; i++) {
+        char node[16], pattern[16];
+        snprintf(node, sizeof node, "ipn:%u.0", 20 + i);
+        snprintf(pattern, sizeof pattern, "ipn:%u.*", 20 + i);
+        struct eid e = eid_of(node);
+        ck_assert_int_eq(agent_link_add(n->a, FIRST + i, &e, WINDOW), 0);
+        agent_link(n->a, FIRST + i, up, n->now);
+        add_route(n, pattern, FIRST + i);
+    }
+}
+
+static void bring_for(struct binder *n, uint32_t i, uint64_t count, size_t size)
+{
+    char to[16];
+    snprintf(to, sizeof to, "ipn:%u.1", 20 + i);
+    bring(n, to, count, size);
+}
+
+static void switch_links(struct binder *n, uint32_t count, bool up)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        agent_link(n->a, FIRST + i, up, n->now);
+        clear_trace(n);
+    }
+}
+
+/* All that links have in transmission now. */
+static void end_all(struct binder *n, bool ok)
+{
+    struct agent_bundle_info all[256];
+    const size_t len = agent_bundles(n->a, all, 256);
+    for (size_t i = 0; i < len; i++) {
+        if (strcmp(all[i].state, "sending") != 0)
+            continue;
+        if (ok)
+            agent_sent(n->a, all[i].key, true, n->now);
+        else
+            agent_failed(n->a, all[i].key, "test", n->now);
+        clear_trace(n);
+    }
+}
+
+/* Links whose peers acknowledge nothing take what is left of the half. One more has an equal part
+ * all the same. */
 START_TEST(many_silent_links_leave_a_part)
 {
     enum { SILENT = 10, LONG = 5000 };
     struct binder n;
-    struct agent_config c = config_of("ipn:2.0");
-    c.total_bytes = 20 * TOTAL;
-    relay_init(&n, &c);
-    for (uint32_t i = 0; i <= SILENT; i++) {
-        char node[16], pattern[16], to[16];
-        snprintf(node, sizeof node, "ipn:%u.0", 20 + i);
-        snprintf(pattern, sizeof pattern, "ipn:%u.*", 20 + i);
-        snprintf(to, sizeof to, "ipn:%u.1", 20 + i);
-        struct eid e = eid_of(node);
-        ck_assert_int_eq(agent_link_add(n.a, 8 + i, &e, WINDOW), 0);
-        agent_link(n.a, 8 + i, true, n.now);
-        add_route(&n, pattern, 8 + i);
-        bring(&n, to, i < SILENT ? 10 * TOTAL / LONG >> (i + 1) : 5, LONG);
+    begin_many(&n, 20 * TOTAL, SILENT + 1, true);
+    for (uint32_t i = 0; i < SILENT; i++)
+        bring_for(&n, i, 10 * TOTAL / LONG >> (i + 1), LONG);
+    bring_for(&n, SILENT, 5, LONG);
+    ck_assert_uint_ge(count_given(&n, FIRST + SILENT), 3);
+    ck_assert_uint_le(counters(&n)->sending_bytes, 10 * TOTAL);
+    binder_fini(&n);
+}
+END_TEST
+
+enum { MANY = 40, LONG_SIZE = 190000 };
+
+/* One long bundle for each of many links is more than half of the memory: the last links wait for
+ * the first ones, and short bundles go on beside them. */
+START_TEST(one_long_bundle_each)
+{
+    struct binder n;
+    begin_many(&n, 20 * TOTAL, MANY + 1, true);
+    for (uint32_t i = 0; i < MANY; i++) {
+        bring_for(&n, i, 1, LONG_SIZE);
+        ck_assert_uint_le(counters(&n)->sending_bytes, 10 * TOTAL);
     }
-    ck_assert_uint_ge(count_given(&n, 8 + SILENT), 3);
-    ck_assert_uint_le(counters(&n)->sending_bytes, 10 * TOTAL + 20 * TOTAL / 16);
+    uint64_t given = 0;
+    for (uint32_t i = 0; i < MANY; i++)
+        given += count_given(&n, FIRST + i);
+    ck_assert_uint_gt(given, 5);
+    ck_assert_uint_lt(given, 11);
+    bring_for(&n, MANY, 6, SIZE);
+    ck_assert_uint_ge(count_given(&n, FIRST + MANY), 4);
+    for (unsigned round = 0; round < MANY && counters(&n)->bundles > 0; round++)
+        end_all(&n, true);
+    ck_assert_uint_eq(counters(&n)->bundles, 0);
+    for (uint32_t i = 0; i < MANY; i++)
+        ck_assert_uint_eq(count_given(&n, FIRST + i), 1);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Many links open at once: their first bundles are not all loaded at once. When the links close,
+ * the memory is below its limit again. */
+START_TEST(links_open_together)
+{
+    struct binder n;
+    begin_many(&n, 20 * TOTAL, MANY, false);
+    const struct agent_counters *k = counters(&n);
+    for (uint32_t i = 0; i < MANY; i++)
+        bring_for(&n, i, 2, LONG_SIZE);
+    for (unsigned round = 0; round < 3; round++) {
+        ck_assert_uint_le(k->memory_bytes, 5 * TOTAL + LONG_SIZE);
+        switch_links(&n, MANY, true);
+        ck_assert_uint_gt(k->sending_bytes, 5 * TOTAL);
+        ck_assert_uint_le(k->sending_bytes, 10 * TOTAL);
+        ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->sending_bytes, 20 * TOTAL);
+        switch_links(&n, MANY, false);
+        end_all(&n, false);
+        ck_assert_uint_eq(k->sending_bytes, 0);
+    }
+    ck_assert_uint_eq(k->bundles, 2 * MANY);
     binder_fini(&n);
 }
 END_TEST
@@ -206,6 +298,8 @@ SUITE(bp_agent_sending, t)
 {
     tcase_add_test(t, links_share_a_half);
     tcase_add_test(t, many_silent_links_leave_a_part);
+    tcase_add_test(t, one_long_bundle_each);
+    tcase_add_test(t, links_open_together);
     tcase_add_test(t, outcomes_wake_the_link);
     tcase_add_test(t, bytes_of_others_wake_the_link);
     tcase_add_test(t, one_is_always_permitted);
