@@ -52,7 +52,8 @@ static void check_change(struct argp_state *state, void *base)
     const struct change *c = base;
     if (c->text == NULL)
         argp_error(state, "the change is missing; right is SOCKET 'forward: {rate: 5Mbit/s}'");
-    check_path(state, c);
+    else
+        check_path(state, c);
 }
 
 /* Binds a name for the answer, beside the emulator's: the kernel's automatic names belong to one
@@ -182,7 +183,8 @@ static void check_status(struct argp_state *state, void *base)
     const struct change *c = base;
     if (c->path == NULL)
         argp_error(state, "the socket is missing");
-    check_path(state, c);
+    else
+        check_path(state, c);
 }
 
 static const struct argument status_options[] = {

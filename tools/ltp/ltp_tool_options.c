@@ -82,7 +82,7 @@ static void take_files(struct argp_state *state, char *arg, void *base)
     if (o->receive)
         argp_error(state, "%s: what is this? Options only", arg);
     o->files = state->argv + state->next - 1;
-    o->count = (size_t)(state->argc - state->next + 1);
+    o->count = (size_t)(state->argc - state->next) + 1;
     state->next = state->argc;
 }
 
