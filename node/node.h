@@ -82,7 +82,7 @@ struct node_link {
     struct cla_contact contact;    /* this */
     tick contact_next;             /* when its next contact begins; TICK_NEVER: there is none */
     tick heard_since;              /* it has no contact any more, but the peer; TICK_NEVER: else */
-    bool given_up;                 /* it has none, and what is unfinished goes another way */
+    bool given_up;                 /* it has none, and unfinished bundles take another route */
     bool gives_back;               /* that is asked for, in steps: */
     struct plan_router_walk back;
     bool over;               /* it came in, and is down: to be removed */
@@ -233,7 +233,7 @@ void node_rest(struct node *n);
 /* Its agent ends; its links are closed. For a node that was opened, or of which that failed. */
 void node_close(struct node *n);
 
-/* Tells the operator, now and then, what was refused or given up for lack of room. */
+/* Logs, at intervals, what was refused or deleted for lack of room. */
 void node_tell_shortage(struct node *n);
 
 /* node_links.c. All links and routes of the file: 0, or an error that was said. */
@@ -243,7 +243,7 @@ struct node_link *node_link_find(const struct node *n, const char *name); /* NUL
 /* A link of its own configuration, which is the node's in any case, with the files that were read
  * of it, if any. 0, or an error with its text. */
 int node_link_add(struct node *n, struct config_link *own, char *why, size_t why_cap);
-/* The link ends; what waits for it, or is on it, goes another way or waits for one. */
+/* The link ends; queued bundles, and those in transmission, take another route or wait for one. */
 void node_link_remove(struct node_link *l);
 /* Other values for keys that can change (config_link_change); `changed` is the node's on success,
  * with the files that were read of it, if any. 0, or an error with its text. */

@@ -19,7 +19,7 @@ extern "C" {
     X(CONSUMED, "consumed")   /* an administrative record for the node: read, and done */          \
     X(STORED, "stored")       /* and confirmed to its sender */                                    \
     X(RESTORED, "restored")   /* was in the store when the node began */                           \
-    X(WAITING, "waiting")     /* apart: no way now */                                              \
+    X(WAITING, "waiting")     /* apart: no route now */                                            \
     X(QUEUED, "queued")       /* in the queue of `link`, or of its endpoint here */                \
     X(ASSEMBLED, "assembled") /* fragments make this bundle together */                            \
     X(UNREAD, "unread")       /* its bytes did not come from the store */                          \

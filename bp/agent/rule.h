@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An operator's rule about bundles: all of its conditions must match. The owner of the list of
- * rules defines the effect: a queue's priority, or the way in which a link sends the bundle.
+ * rules defines the effect: a queue's priority, or how a link sends the bundle.
  */
 #ifndef BP_RULE_H
 #define BP_RULE_H

@@ -2,8 +2,8 @@
 /*
  * A program's connection to its node over AAP 2.0. Nothing blocks: the connection is opened, tells
  * when the node has said its name, is registered, and tells when it may be used; messages are
- * queued and flushed, what arrives is asked for. Many ADUs may be on the way before the first is
- * answered; answers come in the order of what they answer, and the caller keeps count. A failed
+ * queued and flushed, what arrives is asked for. Many ADUs may be in transmission before the first
+ * is answered; answers come in the order of what they answer, and the caller keeps count. A failed
  * connection is closed and a new one opened: what had not been answered by then has to be sent
  * again.
  */

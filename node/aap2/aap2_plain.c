@@ -3,7 +3,7 @@
  * The happy path: the fields of a message are walked once; numbers go to their places, texts behind
  * the struct, where each has room for its end, since its tag and length took two bytes. What is not
  * plain is unpacked by protobuf-c and, when it is a BundleADU or a response, copied to the same
- * form, so that there is one way to free each. What can go wrong: memory.
+ * form, so that one function frees each. What can go wrong: memory.
  */
 #include "node/aap2/aap2_plain.h"
 

@@ -10,7 +10,7 @@
 #include "route/plan.h"
 
 struct plan_link {
-    bool known;             /* the plan has a contact of the two, either way, at any time */
+    bool known; /* the plan has a contact of the two, in either direction, at any time */
     bool transmit, receive; /* now */
     bool over;              /* this node has no contact with the neighbour from now on */
     bool silent;            /* nothing of the neighbour arrives from now on */

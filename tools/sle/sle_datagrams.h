@@ -30,7 +30,7 @@ static inline bool datagrams_is_open(const struct datagrams *d)
 void datagrams_put(struct datagrams *d, struct slice data);
 /* All leave; a full socket is waited for. True: there were some. */
 bool datagrams_drain(struct datagrams *d);
-/* All leave; what a full socket does not take is given up. False: that, or what was put since was
+/* All leave; what a full socket does not take is dropped. False: that, or what was put since was
  * not sent otherwise. */
 bool datagrams_fire(struct datagrams *d);
 /* Sends one datagram at once. 0, or HELIO_E*: it was not sent, or its receiver refused it. The
