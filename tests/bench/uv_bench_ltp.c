@@ -119,7 +119,7 @@ static struct cla_env env_of(struct bench *b, uint64_t own, uint64_t peer)
 
 static void open_link(struct bench *b, uint64_t own, uint16_t local, uint16_t remote)
 {
-    static struct ltp_link_config k; /* borrowed by the link for the life of the process */
+    static struct ltp_link_config k; /* borrowed by the link until the process ends */
     char from[32], to[32];
     snprintf(from, sizeof from, "127.0.0.1:%u", local);
     snprintf(to, sizeof to, "127.0.0.1:%u", remote);

@@ -49,7 +49,7 @@ static void read_state(const uint8_t *file, size_t len, bool older)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    uint8_t *file = malloc(len + (len == 0)); /* whoever reads behind it is seen */
+    uint8_t *file = malloc(len + (len == 0)); /* reads behind it are seen */
     assert(file != NULL);
     if (len > 0)
         memcpy(file, data, len);

@@ -18,7 +18,7 @@ from pathlib import Path
 import dissect
 
 BIN, SOURCE, OUT = (Path(path).resolve() for path in sys.argv[1:4])
-CANCEL_ACKS = ("0x0d", "0x0f")  # tshark 4.0 calls them malformed, whoever wrote them: nothing follows their head
+CANCEL_ACKS = ("0x0d", "0x0f")  # tshark 4.0 calls them malformed, whichever sender wrote them: nothing follows their head
 LAB = """line: [a, b, c, d]
 link: {rate: 20Mbit/s, delay: 5ms, trace: iid:0.02}
 links: {b-c: {colour: orange, recovery: {resend: 20}}, c-d: {adapter: udp, trace: none}}

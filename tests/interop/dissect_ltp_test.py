@@ -148,7 +148,7 @@ def sdnv(value):
 
 def wants_content(out):
     """Does this tshark miss a byte in cancel acknowledgements? They end behind the header (RFC 5326 §3.2.4), but the
-    dissector of tshark 4.0 calls any segment malformed that has nothing there, whoever wrote it."""
+    dissector of tshark 4.0 calls any segment malformed that has nothing there, whichever sender wrote it."""
     pcap = os.path.join(out, "probe")
     dissect.pcap_write(pcap, [(0, dissect.datagram(b"\x0d" + sdnv(1) + sdnv(1 << 20) + b"\x00"))])
     return dissect.frames(pcap)[0].complaints() != []

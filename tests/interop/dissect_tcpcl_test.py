@@ -19,7 +19,7 @@ from stream_recorder import StreamRecorder  # noqa: E402
 
 PROGRAMS = OUT = ""
 SIZES = (1, 100, 9000, 100000)
-KEEPALIVE = "5s"  # twice as long without one would end the session, whoever paused
+KEEPALIVE = "5s"  # twice as long without one would end the session, whichever end paused
 MESSAGES = {"segment": 1, "ack": 2, "keepalive": 4, "term": 5, "init": 7}
 
 

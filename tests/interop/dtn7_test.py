@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dtn7-rs and dtn7-go exchange bundles with heliod over TCPCLv4, whoever connects, and dtn7-rs over UDP: payloads of 1
+"""dtn7-rs and dtn7-go exchange bundles with heliod over TCPCLv4, whichever end connects, and dtn7-rs over UDP: payloads of 1
 byte to 50 MB in both directions, as far as the peer goes (README.md here says how far, and why). A recorder between the
 two keeps each TCPCL session, in which tshark finds nothing wrong.
 usage: dtn7_test.py BIN OUT DTN7-BIN [TEST...] (with the Python of tests/interop/venv.sh)"""

@@ -118,7 +118,7 @@ class LickliderTest(unittest.TestCase):
         return len(claimed) == size and all(claimed)
 
     def check_analysis(self, size, peer_may_leave=False):
-        """helio-analyze finds the one session in the capture, from end to end, whoever sent it."""
+        """helio-analyze finds the one session in the capture, from end to end, whichever end sent it."""
         table = self.lab.path("sessions.csv")
         text = self.lab.run("helio-analyze", "--sessions", table, "--json", self.recorder.path)
         with open(table, newline="") as f:

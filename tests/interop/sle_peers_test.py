@@ -36,7 +36,7 @@ def with_lengths(items):
 
 
 def listens(port):
-    """Does somebody? A connection would be taken for the user's."""
+    """Does a provider? A connection would be taken for the user's."""
     for name in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(name) as f:
             if any(x[1].endswith(f":{port:04X}") and x[3] == "0A" for x in map(str.split, list(f)[1:])):

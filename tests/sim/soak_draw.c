@@ -266,7 +266,7 @@ struct ltp_span soak_span(const struct soak_case *c, const struct soak_action *a
     return s;
 }
 
-/* Few places, and sessions that somebody opens who can forge the peer's address. */
+/* Few places, and sessions of an attacker who can forge the peer's address. */
 static void draw_floods(struct soak_case *c, struct rng *r, tick round)
 {
     if (!rng_chance(r, 0.15))

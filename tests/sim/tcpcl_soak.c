@@ -463,7 +463,7 @@ static void run_session(struct world *w, uint64_t *steps)
         }
         if (!w->calm && rng_below(&w->rng, 3000) == 0)
             do_harm(w);
-        if (all_done(w)) { /* whoever is left ends it */
+        if (all_done(w)) { /* the end that is left ends it */
             tcpcl_terminate(w->side[*steps % 2].s, TCPCL_TERM_UNKNOWN, w->now);
             poll_side(w, (uint32_t)(*steps % 2));
         }

@@ -96,7 +96,7 @@ START_TEST(a_limit_of_one_reaches_the_neighbour_only)
 }
 END_TEST
 
-/* §6.1.1: whoever asks for the time gets a time, which is 0 where none is known (§4.2.6). */
+/* §6.1.1: a bundle that asks for the time gets a time, which is 0 where none is known (§4.2.6). */
 START_TEST(times_without_a_clock)
 {
     struct binder n;

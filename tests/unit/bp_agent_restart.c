@@ -240,7 +240,7 @@ START_TEST(loads_that_fail)
         expect(&n, "load 1\n");
         pass(&n, 60 * TICK_S);
     }
-    expect(&n, "load 1\nremove 1\n"); /* the eighth time it is given up */
+    expect(&n, "load 1\nremove 1\n"); /* the eighth time it is removed */
     ck_assert_uint_eq(agent_counters(n.a)->load_failures, 8);
     ck_assert_uint_eq(agent_counters(n.a)->ended[END_UNREADABLE], 1);
     binder_fini(&n);

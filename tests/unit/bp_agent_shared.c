@@ -42,7 +42,7 @@ START_TEST(in_turn)
     expect(&n, "");
     agent_delivered(n.a, 1, true, n.now);
     expect(&n, "remove 1\ndeliver 2 to 1: x\n");
-    agent_delivered(n.a, 2, false, n.now); /* it waits for somebody new */
+    agent_delivered(n.a, 2, false, n.now); /* it waits for another application */
     expect(&n, "deliver 4 to 1: x\n");
     ck_assert_int_eq(reg(&n, 3, "ipn:2.5", 8), 0);
     expect(&n, "deliver 2 to 3: x\ndeliver 5 to 3: x\ndeliver 6 to 3: x\n");

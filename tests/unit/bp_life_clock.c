@@ -23,7 +23,7 @@ struct begin {
     int64_t step_ms;
 };
 
-/* Before: boot 1, 1,000,000 ms after it, life 500,000. */
+/* Before: boot 1, 1,000,000 ms after it, lifetime 500,000. */
 static const struct begin begins[] = {
     {"a restart", 1, 1012000, START_MS, START_MS + 12000, LIFE_CLOCK_GOES_ON, 12000, 0},
     {"set forward", 1, 1012000, START_MS, START_MS + YEAR, LIFE_CLOCK_GOES_ON, 12000,

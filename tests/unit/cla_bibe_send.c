@@ -112,7 +112,7 @@ START_TEST(lifetimes_are_the_nodes)
 }
 END_TEST
 
-/* Each life begins at the same time by the wall clock. */
+/* Each run begins at the same time by the wall clock. */
 START_TEST(numbers_are_not_used_again)
 {
     uint64_t first[LIVES];

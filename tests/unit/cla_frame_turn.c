@@ -336,7 +336,7 @@ static void assert_refused(const char *replay, const char *hint)
     ck_assert_int_ne(frame_port_open(&w.v.world, &none, &c, NULL, on_ready, NULL), 0);
 }
 
-/* A pipe would stop the loop until somebody writes to it. */
+/* A pipe would stop the loop until a writer writes to it. */
 START_TEST(no_recording)
 {
     begin_world();

@@ -148,7 +148,7 @@ START_TEST(given_up)
     f.given_up = true;
     is(f, S(101), LINK_STATE_SILENT,
        "no answer at all to the last exchange; never heard since it opened 1 s ago");
-    f.session = true; /* of another peer: what was given up weighs more */
+    f.session = true; /* of another peer: the failed session has more weight */
     is(f, S(101), LINK_STATE_SILENT,
        "no answer at all to the last exchange; never heard since it opened 1 s ago");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The adapter "tcpcl" without memory: each allocation of a short life fails once. Every bundle that
+/* The adapter "tcpcl" without memory: each allocation of a short run fails once. Every bundle that
  * a link took has its outcome, links find each other again, and nothing is left behind. */
 #include "tests/unit/cla_tcpcl_help.h"
 #include "tests/unit/cla_tcpcl_pair.h"

@@ -393,7 +393,7 @@ START_TEST(defects)
     ck_assert_uint_eq(n->too_long, 1);
     input_zone(&x, 26, FRAME_NO_START, "e503aa");
     assert_told(&x, "");
-    input_zone(&x, 3, 0, "e503aa"); /* back: somebody began anew */
+    input_zone(&x, 3, 0, "e503aa"); /* back: the sender restarted */
     assert_told(&x, "n");
     ck_assert_uint_eq(n->backward, 1);
     input_zone(&x, 4, 0, "e51e");

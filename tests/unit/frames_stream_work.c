@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLTUs in octets that somebody chose: what they cost, counted in codeblocks that are decoded; and
- * which ones are found, against a reader that decodes anew from each start sequence. */
+/* CLTUs in octets that an attacker chose: what they cost, counted in codeblocks that are decoded;
+ * and which ones are found, against a reader that decodes anew from each start sequence. */
 #include <string.h>
 
 #include "base/rng.h"

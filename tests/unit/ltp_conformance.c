@@ -40,8 +40,8 @@ static void ascends_from_random(const uint64_t *serials, size_t n)
         ck_assert_uint_eq(serials[i], serials[i - 1] + 1);
 }
 
-/* §3.2.1, §3.2.2: random and not 0 at first, then one by one; numbers and serials of another life
- * are others. */
+/* §3.2.1, §3.2.2: random and not 0 at first, then one by one; numbers and serials of another
+ * incarnation are others. */
 START_TEST(serials)
 {
     uint64_t different = 0, last = 0, last_session = 0;

@@ -74,8 +74,8 @@ static void live_again(struct pair *p)
     ck_assert_int_eq(ltp_link(p->l[1], 1, true, p->now), 0);
 }
 
-/* The midst of a session that may have begun in an earlier life; not of one that has begun later
- * than one that was seen to begin; and a green one loses nothing. */
+/* The midst of a session that may have begun in an earlier incarnation; not of one that has begun
+ * later than one that was seen to begin; and a green one loses nothing. */
 START_TEST(midst_of_a_session)
 {
     struct pair *p = pair_new(NULL, NULL);

@@ -309,7 +309,7 @@ START_TEST(reports_to_us)
             claims[k] = (struct range){at + 2 * k, at + 2 * k + 1};
         struct ltp_segment s = {.type = LTP_RS,
                                 .id = id[i % 16],
-                                /* of one life with gaps between; or of ever new ones, which
+                                /* of one incarnation with gaps between; or of ever new ones, which
                                    also take back what was claimed */
                                 .rpt_serial = _i == 0 ? 1 + 2 * (i / 16) : 1 + i * (1 + i % 3),
                                 .lower = _i == 1 && i % 5 == 0 ? 0 : at,
@@ -321,7 +321,7 @@ START_TEST(reports_to_us)
         poll_all(&v);
     }
     ck_assert_uint_gt(count(&v, VERDICT_OK), 100);
-    if (_i == 0) /* what is said of lives that are gone is forgotten before that */
+    if (_i == 0) /* what is known of ended incarnations is forgotten before that */
         ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 1000);
     victim_end(&v);
     buf_drop(b);

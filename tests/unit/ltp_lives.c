@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A receiver that forgets sessions between its reports: nothing is done that none of its lives has.
- * The reports are made by hand, so that they may come from a receiver of any make. */
+/* A receiver that forgets sessions between its reports: nothing is done that none of its
+ * incarnations has. The reports are made by hand, so that they may come from a receiver of any
+ * make. */
 
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
@@ -110,8 +111,8 @@ static enum verdict report(struct bench *b, uint64_t serial, uint64_t cp, struct
 
 #define ALL ((struct range){0, BLOCK})
 
-/* 0, 1 and 3, 4 are claimed; the next life has 2 alone; serials far, near above, near below, the
- * same. */
+/* 0, 1 and 3, 4 are claimed; the next incarnation has 2 alone; serials far, near above, near below,
+ * the same. */
 START_TEST(two_lives_make_no_block)
 {
     static const uint64_t second[] = {9000, 1001, 999, 1000};
@@ -123,7 +124,7 @@ START_TEST(two_lives_make_no_block)
     ck_assert_uint_gt(b.cp, first_cp);
     ck_assert_int_eq(report(&b, second[_i], b.cp, ALL, 0x04), VERDICT_OK);
     ck_assert_uint_eq(b.done, 0);
-    ck_assert_uint_eq(b.resent, 400); /* what this life does not claim */
+    ck_assert_uint_eq(b.resent, 400); /* what this incarnation does not claim */
     ck_assert_uint_eq(b.named, second[_i]);
     ck_assert_int_eq(report(&b, second[_i] + 1, b.cp, ALL, 0x1f), VERDICT_OK);
     ck_assert_uint_eq(b.done, 1);
@@ -131,7 +132,8 @@ START_TEST(two_lives_make_no_block)
 }
 END_TEST
 
-/* Only the gap is spoken of: the serial alone tells. What the other life had is sent again, too. */
+/* Only the gap is spoken of: only the serial shows it. What the other incarnation had is sent
+ * again, too. */
 START_TEST(only_the_gap)
 {
     struct bench b = bench_new();
@@ -143,7 +145,8 @@ START_TEST(only_the_gap)
 }
 END_TEST
 
-/* In one life: the later report came first, the earlier one late. Nothing is sent twice for it. */
+/* In one incarnation: the later report arrived first, the earlier one late. Nothing is sent twice
+ * for it. */
 START_TEST(late_report)
 {
     struct bench b = bench_new();
@@ -157,8 +160,8 @@ START_TEST(late_report)
 }
 END_TEST
 
-/* The report of a life that is gone comes when the next one has spoken: it does not count for that
- * one, and the checkpoint goes on naming the life that is there. */
+/* The report of an ended incarnation arrives when the next one has reported: it does not count for
+ * that one, and the checkpoint goes on naming the life that is there. */
 START_TEST(late_report_of_another_life)
 {
     struct bench b = bench_new();
@@ -176,7 +179,7 @@ START_TEST(late_report_of_another_life)
 }
 END_TEST
 
-/* Life after life: the memory is bounded, and the last one gets all. */
+/* One incarnation after the other: the memory is bounded, and the last one gets all. */
 START_TEST(many_lives)
 {
     struct bench b = bench_new();

@@ -37,7 +37,7 @@ static uint64_t transfer(struct pair *p, tick end)
     return sent;
 }
 
-/* A round trip of 20 and of 27 times the configured timer: no session is given up, and after the
+/* A round trip of 20 and of 27 times the configured timer: no session fails, and after the
  * first ones no timer runs out. */
 START_TEST(learns_upward)
 {

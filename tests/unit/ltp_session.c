@@ -402,7 +402,7 @@ START_TEST(receiver_forgets)
 END_TEST
 
 /* The report on an early checkpoint is lost, and the receiver, whose timer is its own affair, sends
- * it again much later than our timer would. It has the block: the session is not given up. */
+ * it again much later than our timer would. It has the block: the session does not fail. */
 START_TEST(receiver_is_slow)
 {
     struct ltp_span to = pair_span(2), from = pair_span(1);

@@ -34,7 +34,7 @@ static uint64_t data_segments(const struct pair *p)
            p->sent[LTP_RED_CP_EOB] + p->sent[LTP_GREEN_DATA] + p->sent[LTP_GREEN_EOB];
 }
 
-/* The peer was never there: the first block is sent whole, and given up. */
+/* The peer was never there: the first block is sent whole, and fails. */
 static struct pair *silent_pair(void)
 {
     struct pair *p = new_pair();

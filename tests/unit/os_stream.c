@@ -306,7 +306,7 @@ START_TEST(the_end_comes_last)
 }
 END_TEST
 
-/* A write to somebody who has gone is no error of the call: the end is told from the loop. */
+/* A write to a peer that has closed is no error of the call: the loop reports the end. */
 START_TEST(a_write_to_nobody)
 {
     struct rig *r = rig_new();

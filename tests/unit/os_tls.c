@@ -83,7 +83,7 @@ START_TEST(all_bytes)
 }
 END_TEST
 
-/* A slow reader: what the other can write is limited, and nothing is lost when he reads on. */
+/* A slow reader: what the other can write is limited, and nothing is lost when it reads on. */
 START_TEST(back_pressure)
 {
     struct scene s;

@@ -146,7 +146,7 @@ START_TEST(taken_back)
 }
 END_TEST
 
-/* The gate opens while somebody waits for what is behind it. */
+/* The gate opens while a job waits for what is behind it. */
 static void *open_later(void *context)
 {
     struct bench *b = context;

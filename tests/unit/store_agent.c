@@ -79,7 +79,7 @@ START_TEST(ids_without_a_clock)
     ck_assert_uint_eq(all->id[0].sequence, 0);
     ck_assert_uint_eq(all->id[6].time_ms, 0);
     ck_assert_uint_gt(all->id[6].sequence, all->id[5].sequence);
-    ck_assert_uint_le(n.notes, 6 + 2); /* one a life, and one a block */
+    ck_assert_uint_le(n.notes, 6 + 2); /* one a run, and one a block */
     binder_stop(&n);
     place_done(&p, n.store);
     free(all);

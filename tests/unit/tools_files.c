@@ -235,8 +235,8 @@ START_TEST(files_arrive)
 }
 END_TEST
 
-/* Whatever is lost, repeated or overtaken, and whoever begins again: each file is there once. _i is
- * the seed. */
+/* Whatever is lost, repeated or overtaken, and whichever end restarts: each file is there once. _i
+ * is the seed. */
 START_TEST(files_arrive_whatever_happens)
 {
     struct lab *l = lab_new(100 + (uint64_t)_i);
@@ -315,7 +315,7 @@ START_TEST(names_are_kept_apart)
 }
 END_TEST
 
-/* A payload of somebody who does not use helio-send. */
+/* A payload that is not of helio-send. */
 static void take_crafted(struct lab *l, const char *name, size_t name_len, uint64_t size,
                          struct files_outcome *out)
 {

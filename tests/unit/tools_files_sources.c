@@ -200,7 +200,7 @@ START_TEST(the_least_gives_way)
 }
 END_TEST
 
-/* Who is over his share gives way to himself: the silent files of others stay. */
+/* A source above its share replaces its own files: the silent files of others stay. */
 START_TEST(others_do_not_pay_for_a_share)
 {
     struct folder f;

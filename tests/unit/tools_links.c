@@ -164,7 +164,7 @@ START_TEST(states)
     go_to(b, 1011 * TICK_S);
     state_is(b, "a", LINK_STATE_SILENT);
     ck_assert(w->silent && w->silent_since == 1000 * TICK_S);
-    a->gauges.asked = TICK_NEVER; /* nothing is asked any more: it was given up */
+    a->gauges.asked = TICK_NEVER; /* nothing is asked any more: its timer ended it */
     a->gauges.given_up = true;
     go_to(b, 1020 * TICK_S);
     state_is(b, "a", LINK_STATE_SILENT);
@@ -191,7 +191,7 @@ START_TEST(states)
 }
 END_TEST
 
-/* Somebody is at the door of `host`. NULL: he is not let in. */
+/* An unconfigured peer connects to `host`. NULL: it is refused. */
 static struct memory *come_in(struct bench *b, struct memory *host, const char *name)
 {
     struct memory *m = calloc(1, sizeof *m);
@@ -232,7 +232,7 @@ START_TEST(neighbours_come_in)
     ck_assert_ptr_null(come_in(b, host, "ipn:9.0"));
     ck_assert_uint_eq(node_link_find(&b->n, "b")->peers_refused, 4);
     ck_assert_uint_eq(node_links_count(&b->n), 4);
-    /* he goes, with a bundle on the way; it waits for him */
+    /* the peer leaves, with a bundle in transmission, which waits for it */
     ck_assert_int_eq(submit(b, "ipn:7.1", 10), REFUSE_NONE);
     ck_assert_uint_eq(seven->len, 1);
     tell_link(b, seven, false);
@@ -477,7 +477,7 @@ START_TEST(evidence_that_ends)
 }
 END_TEST
 
-/* A static route is asked first, then who says that he reaches it and is up. */
+/* A static route is asked first, then a peer that says that it reaches it and is up. */
 START_TEST(an_adapter_knows_what_it_reaches)
 {
     struct bench *b =

@@ -51,7 +51,7 @@ static enum perf_answer ask(struct lab *l, const char *peer, uint64_t session, u
     return a;
 }
 
-/* A forger does not see the answer, which goes to whom he names. */
+/* A forger does not see the answer, which goes to the named endpoint. */
 START_TEST(nothing_goes_before_the_echo)
 {
     struct lab l;

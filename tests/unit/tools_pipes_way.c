@@ -380,7 +380,7 @@ START_TEST(reset_at_any_octet)
 }
 END_TEST
 
-/* A node that is gone without a word is noticed by whoever waits long enough, or by resets. */
+/* A node that ends silently is noticed by a long enough wait, or by resets. */
 START_TEST(the_other_end_disappears)
 {
     struct lab *l = lab_new(5);

@@ -98,7 +98,7 @@ START_TEST(no_part_without_the_others)
 }
 END_TEST
 
-/* To look for parts costs nobody the place that he has, also where the class would allow it. */
+/* To look for parts costs no bundle the place that it has, also where the class would allow it. */
 START_TEST(looking_takes_no_place_from_others)
 {
     struct world w;

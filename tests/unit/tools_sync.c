@@ -163,7 +163,7 @@ START_TEST(the_highest_version_counts)
     ck_assert_int_eq(put(8, "a", "eight"), SYNC_APPLIED);
     ck_assert(has_file("copy", "a", "eight"));
     sync_copy_fini(&copy);
-    open_copy(); /* it knows all of it in its next life */
+    open_copy(); /* it knows all of it in its next run */
     ck_assert_int_eq(put(7, "a", NULL), SYNC_APPLIED);
     ck_assert(has_file("copy", "a", "eight"));
     end();

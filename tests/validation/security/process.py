@@ -203,7 +203,7 @@ def left_behind(hosts):
 
 @check
 def failed_starts():
-    """Each acquisition of the start, in the hands of somebody else."""
+    """Each acquisition of the start, in the hands of another user."""
     rows = []
 
     def fails(name, hosts, keys, limit=None, may_start=False, kept=()):
