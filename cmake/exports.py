@@ -36,15 +36,15 @@ def symbols(nm, objects):
 
 
 def take_along(own, others, public_names):
-    """The objects of other libraries that define what is private there and needed here."""
+    """The objects of other libraries that define what is private there and needed here, in the order that they are given in: two builds are equal."""
     owner = {name: path for path, (defined, _) in others.items() for name in defined - public_names}
-    taken, needed = [], {name for _, names in own.values() for name in names}
+    taken, needed = set(), {name for _, names in own.values() for name in names}
     while needed:
         path = owner.get(needed.pop())
         if path is not None and path not in taken:
-            taken.append(path)
+            taken.add(path)
             needed |= others[path][1]
-    return taken
+    return [path for path in others if path in taken]
 
 
 def main():
