@@ -254,8 +254,8 @@ static const struct {
               "both"},
     {"sed: 1\n", "s.yaml:1: sed: unknown key; did you mean seed?"},
     {"forward: 7\n", "s.yaml:1: forward: a value is not expected here; write a map of its keys"},
-    {"seed: many\n", "s.yaml:1: seed: \"many\" is not understood; write a whole number without "
-                     "unit"},
+    {"seed: many\n", "s.yaml:1: seed: \"many\" is not understood; write a whole number from 0 "
+                     "to 9223372036854775807"},
     {"overhead: 70kB\n", "s.yaml:1: overhead: 70kB is out of range; write a value from 0 to "
                          "65535B"},
     {"exempt: arp\n", "s.yaml:1: exempt: \"arp\" is not known; write one of: none, signalling"},
