@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forward Frame between helio-csts and a peer that is not ours: its PDUs are encoded and decoded by asn1tools from csts.asn1.
+"""Forward Frame (buffered, and sequence-controlled) between helio-csts and a peer that is not ours: its PDUs are encoded and decoded by
+asn1tools from csts.asn1.
 
 usage: VENV/bin/python csts_peer_test.py HELIO-CSTS FIGURES OUT"""
 
+import contextlib
 import pathlib
 import socket
 import subprocess
@@ -19,6 +21,7 @@ PROCEDURE = {"type": FRAMEWORK + "3.4.1.1", "role": ("prime", None)}
 ASSOCIATION = {"type": FRAMEWORK + "3.1", "role": ("association", None)}
 SERVICE = "1.3.112.4.4.1.2.3"
 NONE, UNUSED = ("notUsed", None), ("unused", None)
+SEQUENCED = {"type": FRAMEWORK + "3.4.1.2", "role": ("prime", None)}
 COMPLETED = {"of": ("procedure", PROCEDURE), "id": FRAMEWORK + "4.4.2.1"}
 FRAMES = [bytes([i]) * (100 + i) for i in range(1, 51)]
 
@@ -83,6 +86,19 @@ class ForwardTest(unittest.TestCase):
         return {"head": head(number), "at": moment, "event": COMPLETED, "value": ("empty", None),
                 "extension": ("external", embed("3.4.2.2", self.spec.encode("Processing", value)))}
 
+    def window(self, earliest=None, latest=None):
+        """The extension of a sequence-controlled PROCESS-DATA that wants a report; times in s since 1970."""
+        def when(t):
+            if t is None:
+                return ("undefined", None)
+            days, us = divmod(round(t * 1e6), 86400 * 1000000)
+            return ("known", ("milli", (days + 4383).to_bytes(2, "big") + (us // 1000).to_bytes(4, "big") + (us % 1000).to_bytes(2, "big")))
+        window = embed("3.4.1.2.2.2", self.spec.encode("Window", {"earliest": when(earliest), "latest": when(latest), "extension": NONE}))
+        return ("external", embed("3.4.2.1", self.spec.encode("ProcessExtension", {"report": ("yes", None), "extension": ("external", window)})))
+
+    def unit_id(self, oid, number):
+        return ("external", embed("3.4.1.2.2." + oid, self.spec.encode("UnitId", {"id": number, "extension": NONE})))
+
     def provide(self, peer, got):
         self.assertEqual(peer.octets(12), bytes.fromhex("020000000000000c49535031"))
         peer.octets(8)
@@ -92,8 +108,16 @@ class ForwardTest(unittest.TestCase):
         while True:
             name, value = peer.receive()
             if name == "start":
-                self.assertEqual((value["head"]["procedure"], value["extension"]), (PROCEDURE, NONE))
+                sequenced = value["head"]["procedure"] == SEQUENCED
+                wanted = (SEQUENCED, self.unit_id("1", 1)) if sequenced else (PROCEDURE, NONE)
+                self.assertEqual((value["head"]["procedure"], value["extension"]), wanted)
                 peer.answer("startReturn", value["head"]["invokeId"])
+            elif name == "processData" and sequenced:
+                self.assertEqual((value["head"]["procedure"], value["extension"]), (SEQUENCED, self.window()))
+                got.append((value["id"], value["data"]))
+                peer.send("processReturn", {"credentials": UNUSED, "invokeId": value["head"]["invokeId"],
+                                            "result": ("positive", self.unit_id("3", value["id"] + 1))})
+                peer.send("notify", self.notification(value["id"]))
             elif name in ("forwardBuffer", "processData"):
                 for unit in value if name == "forwardBuffer" else [value]:
                     self.assertEqual((unit["head"]["procedure"], unit["extension"]), (PROCEDURE, self.report(True)))
@@ -109,7 +133,8 @@ class ForwardTest(unittest.TestCase):
     def test_our_user(self):
         path, got, failed = pathlib.Path(OUT, "frames.bin"), [], []
         path.write_bytes(b"".join(len(f).to_bytes(4, "big") + f for f in FRAMES))
-        for buffer in ("1", "7"):
+        for buffer in ("1", "7", "sequenced"):
+            options = ["--sequenced"] if buffer == "sequenced" else ["--buffer", buffer]
             with socket.create_server(("127.0.0.1", 0)) as server:
                 server.settimeout(60)
 
@@ -123,19 +148,19 @@ class ForwardTest(unittest.TestCase):
                 got.clear()
                 thread = threading.Thread(target=serve)
                 thread.start()
-                r = subprocess.run([PROGRAM, "forward", f"127.0.0.1:{server.getsockname()[1]}", path, "--buffer", buffer], timeout=120,
+                r = subprocess.run([PROGRAM, "forward", f"127.0.0.1:{server.getsockname()[1]}", path, *options], timeout=120,
                                    capture_output=True, text=True, check=False)
                 thread.join(60)
             self.assertEqual((r.returncode, failed), (0, []), r.stderr)
             self.assertEqual(got, [(i, ("opaque", f)) for i, f in enumerate(FRAMES, 1)])
             self.assertIn("50 frames sent, 50 reported as processed", r.stdout)
 
-    def associate(self, peer):
+    def associate(self, peer, procedure=PROCEDURE, extension=NONE):
         peer.sock.sendall(bytes.fromhex("020000000000000c49535031000000010019000a"))
         peer.send("bind", {"head": head(0, ASSOCIATION), "initiator": "CENTRE", "port": "FF", "service": SERVICE, "version": 2, "extension": NONE,
                            "instance": {"spacecraft": "1.3.112.4.7.0", "facility": "1.3.112.4.6.0", "type": SERVICE, "number": 1}})
         self.assertEqual(peer.receive(), ("bindReturn", {"head": peer.positive(0), "responder": "STATION"}))
-        peer.send("start", {"head": head(1), "extension": NONE})
+        peer.send("start", {"head": head(1, procedure), "extension": extension})
         self.assertEqual(peer.receive(), ("startReturn", peer.positive(1)))
 
     def expect_notification(self, peer, number):
@@ -147,12 +172,14 @@ class ForwardTest(unittest.TestCase):
         self.assertEqual((said["last"][1]["id"], said["last"][1]["status"][0], said["ok"][1]["id"]), (number, "processed", number))
         self.assertEqual(said["production"], ("other", "operational"))
 
-    def test_our_provider(self):
+    @contextlib.contextmanager
+    def provider(self, *options):
+        """One of ours, and a connection to it."""
         uplink = pathlib.Path(OUT, "uplink.bin")
         uplink.unlink(missing_ok=True)
         with socket.create_server(("127.0.0.1", 0)) as s:
             port = s.getsockname()[1]
-        with subprocess.Popen([PROGRAM, "provider", FIGURES, "--listen", f"127.0.0.1:{port}", "--uplink", uplink]) as p:
+        with subprocess.Popen([PROGRAM, "provider", FIGURES, "--listen", f"127.0.0.1:{port}", "--uplink", uplink, *options]) as p:
             try:
                 for _ in range(600):
                     try:
@@ -161,21 +188,88 @@ class ForwardTest(unittest.TestCase):
                     except ConnectionRefusedError:
                         time.sleep(0.1)
                 with sock:
-                    peer = Peer(self.spec, sock)
-                    self.associate(peer)
-                    units = [{"head": head(10 + i), "id": 1000 + i, "data": ("opaque", f), "extension": self.report(i % 2 == 0)}
-                             for i, f in enumerate(FRAMES)]
-                    peer.send("processData", units[0])
-                    peer.send("forwardBuffer", units[1:])
-                    for i in range(0, len(FRAMES), 2):
-                        self.expect_notification(peer, 1000 + i)
-                    peer.send("stop", {"head": head(90), "extension": NONE})
-                    self.assertEqual(peer.receive(), ("stopReturn", peer.positive(90)))
-                    peer.send("unbind", {"head": head(91, ASSOCIATION), "extension": NONE})
-                    self.assertEqual(peer.receive(), ("unbindReturn", peer.positive(91)))
+                    yield Peer(self.spec, sock), uplink
             finally:
                 p.terminate()
+
+    def stop(self, peer, procedure=PROCEDURE):
+        peer.send("stop", {"head": head(90, procedure), "extension": NONE})
+        self.assertEqual(peer.receive(), ("stopReturn", peer.positive(90)))
+        peer.send("unbind", {"head": head(91, ASSOCIATION), "extension": NONE})
+        self.assertEqual(peer.receive(), ("unbindReturn", peer.positive(91)))
+
+    def test_our_provider(self):
+        with self.provider() as (peer, uplink):
+            self.associate(peer)
+            units = [{"head": head(10 + i), "id": 1000 + i, "data": ("opaque", f), "extension": self.report(i % 2 == 0)} for i, f in enumerate(FRAMES)]
+            peer.send("processData", units[0])
+            peer.send("forwardBuffer", units[1:])
+            for i in range(0, len(FRAMES), 2):
+                self.expect_notification(peer, 1000 + i)
+            self.stop(peer)
         self.assertEqual(uplink.read_bytes(), b"".join(len(f).to_bytes(4, "big") + f for f in FRAMES))
+
+    def expect_event(self, peer, oid, status):
+        name, value = peer.receive()
+        self.assertEqual((name, value["event"]), ("notify", {"of": ("procedure", SEQUENCED), "id": FRAMEWORK + oid}))
+        said = self.spec.decode("Processing", value["extension"][1]["value"])["last"][1]["status"]
+        if status == "expired":
+            self.assertEqual((said[0], self.spec.decode("UnitStatus", said[1]["value"])), ("extension", ("expired", None)))
+        else:
+            self.assertEqual(said[0], status)
+        return said[1]
+
+    def test_our_sequenced_provider(self):
+        """Returns, times, the lock of one that expires, directives."""
+        with self.provider("--sequenced", "--uplink-rate", "1kbit/s") as (peer, uplink):  # 125 octets a second
+            self.associate(peer, SEQUENCED, self.unit_id("1", 5))
+
+            def offer(number, extension, octets=b"x" * 25):
+                peer.send("processData", {"head": head(100 + number, SEQUENCED), "id": number, "data": ("opaque", octets), "extension": extension})
+
+            def accepted(number):
+                self.assertEqual(peer.receive(), ("processReturn", {"credentials": UNUSED, "invokeId": 100 + number,
+                                                                    "result": ("positive", self.unit_id("3", number + 1))}))
+
+            def refused(number, reason, following):
+                diagnostic = ("extension", embed("3.4.1.2.2.4", self.spec.encode("UnitDiagnostic", (reason, None))))
+                self.assertEqual(peer.receive(), ("processReturn", {"credentials": UNUSED, "invokeId": 100 + number, "result":
+                                                                    ("negative", {"diagnostic": diagnostic, "negExtension": self.unit_id("5", following)})}))
+
+            now = time.time()
+            offer(5, self.window(now + 0.5))
+            accepted(5)
+            offer(9, self.window())
+            refused(9, "sequence", 6)
+            offer(6, self.window(now + 2, now + 1))
+            refused(6, "inconsistent", 6)
+            offer(6, self.window(None, now - 1))
+            refused(6, "late", 6)
+            _, begun = self.expect_event(peer, "4.4.2.1", "processed")
+            self.assertGreaterEqual((int.from_bytes(begun[:2], "big") - 4383) * 86400 + int.from_bytes(begun[2:6], "big") / 1e3, now + 0.499)
+            offer(6, self.window(), b"x" * 250)  # on the air for 2 s: longer than the next one may wait
+            accepted(6)
+            offer(7, self.window(None, time.time() + 1))
+            accepted(7)
+            offer(8, self.window())
+            accepted(8)
+            self.expect_event(peer, "4.4.2.1", "processed")
+            self.expect_event(peer, "4.6.2.1", "expired")
+            self.expect_event(peer, "4.6.2.2", "expired")
+            offer(9, self.window())
+            refused(9, "locked", 9)
+            directive = {"head": head(80, SEQUENCED), "id": FRAMEWORK + "4.6.3.2", "extension": NONE,
+                         "target": ("this", ("value", embed("4.6.1.1", bytes.fromhex("020132"))))}
+            peer.send("directive", directive)
+            name, value = peer.receive()
+            self.assertEqual((name, self.spec.decode("DirectiveDiagnostic", value["result"][1]["diagnostic"][1]["value"])), ("directiveAck", ("directive", None)))
+            peer.send("directive", {**directive, "id": FRAMEWORK + "4.6.3.1"})
+            self.assertEqual([peer.receive() for _ in range(2)], [(name, peer.positive(80)) for name in ("directiveAck", "directiveReturn")])
+            offer(50, self.window(), b"y")
+            accepted(50)
+            self.expect_event(peer, "4.4.2.1", "processed")
+            self.stop(peer, SEQUENCED)
+        self.assertEqual(uplink.read_bytes(), b"\0\0\0\x19" + b"x" * 25 + b"\0\0\0\xfa" + b"x" * 250 + b"\0\0\0\1y")
 
 
 if __name__ == "__main__":
