@@ -104,7 +104,7 @@ class SimTest(unittest.TestCase):
     def test_usage(self):
         for options, words in ((("--loss", "2"), "a share"), (("--congestion", "bbr"), "reno or cubic"), (("-t", "1s", "--warmup", "1s"), "shorter"),
                                (("--record", "/tmp/x"), "nothing is recorded"), (("--pipelining", "maybe"), "yes, no"),
-                               (("--service", "rcf"), "raf or fcltu"), (("--service", "fcltu", "--frame", "5000"), "at most 4096"),
+                               (("--service", "rcf"), "raf, fcltu"), (("--service", "fcltu", "--frame", "5000"), "at most 4096"),
                                (("--service", "fcltu", "--record", "/tmp/x"), "not recorded")):
             self.assertIn(words, self.sim(*options, code=2))
 
