@@ -442,7 +442,7 @@ class BridgeTest(unittest.TestCase):
                      ([emu, "bridge", "--a", "lo", "--b", "emu-b"], 1, "'lo' is not Ethernet"),
                      ([emu, "bridge", "--a", "emu-a"], 2, "--b is missing"),
                      ([emu, "bridge", "--a", "emu-a", "--b", "emu-a"], 2, "same interface"),
-                     ([emu, "bridge", *ends[1:], "--io", "fast"], 2, "ring or pcap")]
+                     ([emu, "bridge", *ends[1:], "--io", "fast"], 2, "ring, pcap")]
             for command, code, message in cases:
                 with self.subTest(command=command):
                     done = bed.run("emu", *command, check=False)
