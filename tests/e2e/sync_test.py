@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-sync at two nodes: a folder and its copy, renames, removals, what is not ours, ends and nodes that are killed, bundles
 that are lost, and who may. usage: sync_test.py BIN OUT"""
+import contextlib
 import json
 import contextlib
 import os
