@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A parity-check matrix has three block rows. Each of its submatrices is a sum of permutations, and
- * a permutation is four circulants of N = M / 4 bits: row r of row block j has its one in column (r
+ * Codes AR4JA, and decoding of all codes; ldpc_c2.c has the encoder of C2.
+ *
+ * A parity-check matrix of AR4JA has three block rows. Each of its submatrices is a sum of
+ * permutations, and a permutation is four circulants of N = M / 4 bits: row r of row block j has
+ * its one in column (r
  * + phi) mod N of column block (theta + j) mod 4. So all of the matrix is circulants, polynomials
  * modulo x^N - 1, and a column vector's block of bits v is v(x).
  *
@@ -22,6 +25,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "frames/ldpc_c2.h"
 #include "frames/ldpc_tables.h"
 
 enum { WORD = 32, WORDS_MAX = LDPC_CIRCULANT_MAX / WORD, BITS_LIMIT = 8191, MESSAGE_LIMIT = 1023 };
@@ -192,7 +196,9 @@ static void invert_matrix(matrix a, matrix inverse, unsigned words)
 const char *ldpc_problem(enum ldpc_rate rate, uint32_t k)
 {
     if ((unsigned)rate >= LDPC_RATES)
-        return "the rate is 1/2, 2/3 or 4/5";
+        return "the rate is 1/2, 2/3, 4/5 or 7/8";
+    if (rate == LDPC_7_8)
+        return k == LDPC_C2_BLOCK ? NULL : "a block has 7136 bits: 892 octets";
     return k == 1024 || k == 4096 || k == 16384 ? NULL
                                                 : "a block has 1024, 4096 or 16384 bits: 128, 512 "
                                                   "or 2048 octets";
@@ -201,13 +207,20 @@ const char *ldpc_problem(enum ldpc_rate rate, uint32_t k)
 /* M: bits of a submatrix. */
 static uint32_t submatrix_bits(enum ldpc_rate rate, uint32_t k)
 {
+    if (rate == LDPC_7_8)
+        return LDPC_C2_CIRCULANT;
     return rate == LDPC_1_2 ? k / 2 : rate == LDPC_2_3 ? k / 4 : k / 8;
 }
 
 uint32_t ldpc_codeword_bits(enum ldpc_rate rate, uint32_t k)
 {
     assert(ldpc_problem(rate, k) == NULL);
-    return k + 2 * submatrix_bits(rate, k);
+    return k + 2 * submatrix_bits(rate, k) + (rate == LDPC_7_8 ? LDPC_C2_END : 0);
+}
+
+static bool is_c2(const struct ldpc *l)
+{
+    return l->rate == LDPC_7_8;
 }
 
 /* sum += H v of a block column, for block row `row`; v and sum are M bits. */
@@ -242,6 +255,10 @@ void ldpc_init(struct ldpc *l, enum ldpc_rate rate, uint32_t k)
     *l = (struct ldpc){.rate = rate, .k = k};
     l->m = submatrix_bits(rate, k);
     l->n = ldpc_codeword_bits(rate, k);
+    if (is_c2(l)) {
+        ldpc_c2_init(l);
+        return;
+    }
     unsigned words = l->m / 4 / WORD;
     memset(a, 0, sizeof a);
     for (unsigned column = 0; column < 4; column++) {
@@ -283,6 +300,10 @@ void ldpc_encode(const struct ldpc *l, const uint8_t *block, uint8_t *codeword)
     uint32_t v[4 * WORDS_MAX], first[4 * WORDS_MAX] = {0}, second[4 * WORDS_MAX] = {0};
     uint32_t hidden[4 * WORDS_MAX], parity[4 * WORDS_MAX] = {0};
     int extra = extra_columns(l);
+    if (is_c2(l)) {
+        ldpc_c2_encode(l, block, codeword);
+        return;
+    }
     memcpy(codeword, block, l->k / 8);
     for (int column = -extra; column < 2; column++) {
         load_bits(block + (uint32_t)(column + extra) * (l->m / 8), l->m, v);
@@ -299,39 +320,70 @@ void ldpc_encode(const struct ldpc *l, const uint8_t *block, uint8_t *codeword)
 
 /* ---- decoding ---- */
 
-/* The part of a row that all rows of its block row and quarter share: where its bits begin. */
+/* The part of a row that all rows of its circulants share: where its bits begin. */
 struct run {
     uint32_t base[LDPC_ROW_MAX], shift[LDPC_ROW_MAX];
     unsigned count;
+    uint32_t rows; /* of a circulant */
 };
 
-static struct run find_run(const struct ldpc *l, unsigned block_row, unsigned quarter)
+static void add_circulant(struct run *r, uint32_t base, unsigned shift)
 {
-    struct run r = {.count = 0};
-    int extra = extra_columns(l);
+    assert(r->count < LDPC_ROW_MAX && shift < r->rows);
+    r->base[r->count] = base;
+    r->shift[r->count++] = shift;
+}
+
+static struct run find_c2_run(unsigned block_row)
+{
+    struct run r = {.rows = LDPC_C2_CIRCULANT};
+    for (unsigned column = 0; column < LDPC_C2_COLUMNS; column++)
+        for (unsigned i = 0; i < 2; i++)
+            add_circulant(&r, column * LDPC_C2_CIRCULANT, ldpc_c2_ones[block_row][column][i]);
+    return r;
+}
+
+static unsigned count_runs(const struct ldpc *l)
+{
+    return is_c2(l) ? LDPC_C2_ROWS : 12;
+}
+
+/* Of AR4JA: that quarter of that block row, each in turn. */
+static struct run find_run(const struct ldpc *l, unsigned part)
+{
+    const unsigned block_row = part / 4, quarter = part % 4;
+    const int extra = extra_columns(l);
+    if (is_c2(l))
+        return find_c2_run(part);
+    struct run r = {.rows = l->m / 4};
     for (unsigned t = 0; t < TERMS; t++) {
         unsigned shift;
         if (terms[t].row != block_row || terms[t].column < -extra)
             continue;
-        unsigned part = find_circulant(l, terms[t].permutation, quarter, &shift);
-        assert(r.count < LDPC_ROW_MAX);
-        r.base[r.count] = (uint32_t)(terms[t].column + extra) * l->m + part * (l->m / 4);
-        r.shift[r.count++] = shift;
+        unsigned to = find_circulant(l, terms[t].permutation, quarter, &shift);
+        add_circulant(&r, (uint32_t)(terms[t].column + extra) * l->m + to * r.rows, shift);
     }
     return r;
 }
 
-static uint32_t column_of(const struct ldpc *l, const struct run *r, unsigned i, uint32_t row)
+static uint32_t column_of(const struct run *r, unsigned i, uint32_t row)
 {
-    return r->base[i] + ((row + r->shift[i]) & (l->m / 4 - 1));
+    const uint32_t at = row + r->shift[i];
+    return r->base[i] + (at < r->rows ? at : at - r->rows);
+}
+
+uint32_t ldpc_rows(const struct ldpc *l)
+{
+    return (is_c2(l) ? LDPC_C2_ROWS : 3) * l->m;
 }
 
 unsigned ldpc_row(const struct ldpc *l, uint32_t row, uint32_t columns[LDPC_ROW_MAX])
 {
-    assert(row < 3 * l->m);
-    struct run r = find_run(l, row / l->m, row % l->m / (l->m / 4));
+    assert(row < ldpc_rows(l));
+    const uint32_t rows = ldpc_rows(l) / count_runs(l);
+    const struct run r = find_run(l, row / rows);
     for (unsigned i = 0; i < r.count; i++)
-        columns[i] = column_of(l, &r, i, row % (l->m / 4));
+        columns[i] = column_of(&r, i, row % rows);
     return r.count;
 }
 
@@ -341,14 +393,16 @@ static int limit_value(int value, int limit)
 }
 
 /* One check: each of its bits hears what the others say. True: it failed. */
-static bool update_check(const struct ldpc *l, const struct run *r, uint32_t row,
-                         struct ldpc_work *work, int16_t *messages)
+static bool update_check(const struct run *r, uint32_t row, struct ldpc_work *work,
+                         int16_t *messages)
 {
+    int16_t *bits[LDPC_ROW_MAX];
     int others[LDPC_ROW_MAX], least = INT16_MAX, second = INT16_MAX;
     unsigned where = 0;
     bool odd = false;
     for (unsigned i = 0; i < r->count; i++) {
-        int q = work->bits[column_of(l, r, i, row)] - messages[i];
+        bits[i] = &work->bits[column_of(r, i, row)];
+        int q = *bits[i] - messages[i];
         int size = q < 0 ? -q : q;
         others[i] = q;
         odd ^= q < 0;
@@ -364,7 +418,7 @@ static bool update_check(const struct ldpc *l, const struct run *r, uint32_t row
         int message = limit_value((i == where ? second : least) * 3 / 4, MESSAGE_LIMIT);
         message = odd != (others[i] < 0) ? -message : message;
         messages[i] = (int16_t)message;
-        work->bits[column_of(l, r, i, row)] = (int16_t)limit_value(others[i] + message, BITS_LIMIT);
+        *bits[i] = (int16_t)limit_value(others[i] + message, BITS_LIMIT);
     }
     return odd;
 }
@@ -374,10 +428,10 @@ static uint32_t update_checks(const struct ldpc *l, struct ldpc_work *work)
 {
     int16_t *messages = work->messages;
     uint32_t failed = 0;
-    for (unsigned part = 0; part < 12; part++) {
-        const struct run r = find_run(l, part / 4, part % 4);
-        for (uint32_t row = 0; row < l->m / 4; row++, messages += r.count)
-            failed += update_check(l, &r, row, work, messages);
+    for (unsigned part = 0; part < count_runs(l); part++) {
+        const struct run r = find_run(l, part);
+        for (uint32_t row = 0; row < r.rows; row++, messages += r.count)
+            failed += update_check(&r, row, work, messages);
     }
     assert(messages <= work->messages + LDPC_EDGES_MAX);
     return failed;
@@ -385,25 +439,50 @@ static uint32_t update_checks(const struct ldpc *l, struct ldpc_work *work)
 
 /* Of octets that are no codeword 48 % of the checks fail in each round, and more. Of codewords that
  * are decoded in the end, with as much noise as there may be, at most 44 % do after ten rounds.
- * Shorter ones vary more. */
+ * Shorter ones vary more. Of C2 it is 43 % or more, and at most 42 %. */
 static bool is_hopeless(const struct ldpc *l, uint32_t rounds, uint32_t failed)
 {
-    return l->k >= 16384 && rounds >= LDPC_LOOK && failed > l->m * 141 / 100;
+    if (rounds < LDPC_LOOK)
+        return false;
+    return is_c2(l) ? failed > 2 * l->m * 43 / 100 : l->k >= 16384 && failed > l->m * 141 / 100;
 }
 
 static bool all_hold(const struct ldpc *l, const struct ldpc_work *work)
 {
-    for (unsigned part = 0; part < 12; part++) {
-        const struct run r = find_run(l, part / 4, part % 4);
-        for (uint32_t row = 0; row < l->m / 4; row++) {
+    for (unsigned part = 0; part < count_runs(l); part++) {
+        const struct run r = find_run(l, part);
+        for (uint32_t row = 0; row < r.rows; row++) {
             bool odd = false;
             for (unsigned i = 0; i < r.count; i++)
-                odd ^= work->bits[column_of(l, &r, i, row)] < 0;
+                odd ^= work->bits[column_of(&r, i, row)] < 0;
             if (odd)
                 return false;
         }
     }
-    return true;
+    return !is_c2(l) || ldpc_c2_sums_hold(l, work->bits);
+}
+
+/* A bit of the fill has four checks. Each can take twice the limit of a message from it. */
+static_assert(BITS_LIMIT > 8 * MESSAGE_LIMIT, "fill stays 0");
+
+/* What is known of the columns of the matrix before the first round. */
+static void load_symbols(const struct ldpc *l, const uint8_t *symbols, int16_t *bits)
+{
+    const uint32_t fill = is_c2(l) ? LDPC_C2_FILL : 0, end = is_c2(l) ? LDPC_C2_END : 0;
+    for (uint32_t i = 0; i < fill; i++)
+        bits[i] = BITS_LIMIT;
+    for (uint32_t i = 0; i < l->n - end; i++)
+        bits[fill + i] = (int16_t)(128 - symbols[i]);
+    if (!is_c2(l))
+        memset(bits + l->n, 0, l->m * sizeof bits[0]); /* nothing is known of punctured bits */
+}
+
+/* Bit i of the codeword, after decoding. */
+static bool decide_bit(const struct ldpc *l, const int16_t *bits, uint32_t i)
+{
+    if (!is_c2(l))
+        return bits[i] < 0;
+    return i < l->n - LDPC_C2_END && bits[LDPC_C2_FILL + i] < 0;
 }
 
 /* What is decided, or was received when that failed. */
@@ -413,7 +492,7 @@ static uint32_t take_block(const struct ldpc *l, const struct ldpc_work *work,
     uint32_t corrected = 0;
     memset(block, 0, l->k / 8);
     for (uint32_t i = 0; i < l->n; i++) {
-        bool received = symbols[i] >= 128, bit = decoded ? work->bits[i] < 0 : received;
+        bool received = symbols[i] >= 128, bit = decoded ? decide_bit(l, work->bits, i) : received;
         corrected += bit != received;
         if (i < l->k)
             block[i / 8] |= (uint8_t)(bit << (7 - i % 8));
@@ -426,9 +505,7 @@ struct ldpc_result ldpc_decode(const struct ldpc *l, struct ldpc_work *work, con
 {
     struct ldpc_result result = {.decoded = false};
     assert(iterations_max >= 1);
-    for (uint32_t i = 0; i < l->n; i++)
-        work->bits[i] = (int16_t)(128 - symbols[i]);
-    memset(work->bits + l->n, 0, l->m * sizeof work->bits[0]); /* nothing is known of them */
+    load_symbols(l, symbols, work->bits);
     memset(work->messages, 0, sizeof work->messages);
     bool ends = false;
     while (!ends && result.iterations < iterations_max) {

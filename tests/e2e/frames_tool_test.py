@@ -198,17 +198,19 @@ class FramesToolTest(unittest.TestCase):
 
     def test_ldpc(self):
         """Each rate and length: the block is the frame, errors are corrected, and too many are told."""
-        for length, rate, octets, share in ((128, "1/2", 2, .03), (512, "2/3", 1.5, .015), (128, "4/5", 1.25, .005), (2048, "4/5", 1.25, .005)):
+        for length, rate, coded_len, share in ((128, "1/2", 256, .03), (512, "2/3", 768, .015), (128, "4/5", 160, .005), (2048, "4/5", 2560, .005),
+                                               (892, "7/8", 1020, .005)):
             with self.subTest(length=length, rate=rate):
                 code = ["-l", str(length), "--ldpc", rate]
                 run("gen", "-n", "12", "--packet", "200", "-l", str(length), "-o", path("plain"))
                 run("gen", "-n", "12", "--packet", "200", *code, "--to", "cadu", "-o", path("coded"))
-                size = 8 + int(length * octets)
+                marker = bytes.fromhex("1acffc1d" if rate == "7/8" else "034776c7272895b0")
+                size = len(marker) + coded_len
                 coded, plain = read("coded"), read("plain")
                 self.assertEqual(len(coded), 12 * size)
                 for i in range(12):
                     unit = coded[i * size:][:size]
-                    self.assertEqual(unit[:8 + length], bytes.fromhex("034776c7272895b0") + plain[i * length:][:length])
+                    self.assertEqual(unit[:len(marker) + length], marker + plain[i * length:][:length])
                 run("convert", *code, "--from", "cadu", "--to", "cadu", "--randomise", "--bit-errors", str(share), path("coded"), "-o", path("worse"))
                 told = info(*code, "--from", "cadu", "--randomised", "--marker-errors", "8", "--numbered", path("worse"))
                 self.assertEqual((told["cadus"]["quality"]["good"], told["numbered"]["missing"], told["numbered"]["damaged"]), (12, 0, 0))
@@ -216,8 +218,9 @@ class FramesToolTest(unittest.TestCase):
                 self.assertGreaterEqual(told["cadus"]["iterations"], 12)
                 run("convert", *code, "--from", "cadu", path("worse"), "--randomised", "--marker-errors", "8", "-o", path("again"))
                 self.assertEqual(read("again"), plain)
-        for length, least in ((128, 50), (512, 50), (2048, 10)):  # the decoder stops for the longest when too many checks fail
-            code = ["-l", str(length), "--ldpc", "4/5"]
+        # the decoder stops for the longest and C2 when too many checks fail
+        for length, rate, least in ((128, "4/5", 50), (512, "4/5", 50), (2048, "4/5", 10), (892, "7/8", 10)):
+            code = ["-l", str(length), "--ldpc", rate]
             run("gen", "-n", "12", "--packet", "200", *code, "--to", "cadu", "-o", path("coded"))
             run("convert", *code, "--from", "cadu", "--to", "cadu", "--randomise", "--bit-errors", "0.04", path("coded"), "-o", path("worse"))
             rows = run("info", *code, "--from", "cadu", "--randomised", "--each", "--marker-errors", "8", path("worse")).stdout.decode().splitlines()
@@ -225,6 +228,8 @@ class FramesToolTest(unittest.TestCase):
             self.assertEqual({r.split(",")[1] for r in rows[1:]}, {"erred"}, length)
             self.assertTrue(all(least <= int(r.split(",")[-1]) <= 50 for r in rows[1:]), rows)
         run("info", "--ldpc", "1/2", "--from", "cadu", path("worse"), code=2)
+        wrong = run("info", "-l", "512", "--ldpc", "7/8", "--from", "cadu", path("worse"), code=2)
+        self.assertIn(b"7136 bits: 892 octets", wrong.stderr)
         run("gen", "-l", "128", "--ldpc", "1/2", "--rs", "223", "--to", "cadu", code=2)
 
     def test_kinds(self):

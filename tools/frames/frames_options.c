@@ -39,14 +39,15 @@ void frames_set_rs(struct argp_state *state, const struct argument *row, char *a
 
 void frames_set_ldpc(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    static const char *const rates[LDPC_RATES] = {"1/2", "2/3", "4/5"};
+    static const char *const rates[LDPC_RATES] = {"1/2", "2/3", "4/5", "7/8"};
     struct frames_options *o = base;
     const int i = find_word(arg, rates, LDPC_RATES);
     if (i < 0)
-        argument_want(state, row->name, arg, "1/2, 2/3 or 4/5");
+        argument_want(state, row->name, arg, "1/2, 2/3, 4/5 or 7/8");
     o->ldpc_coded = true;
     o->ldpc_rate = (enum ldpc_rate)i;
-    o->marker = CADU_MARKER_64;
+    if (o->ldpc_rate != LDPC_7_8)
+        o->marker = CADU_MARKER_64;
 }
 
 const struct argument frames_format[] = {
@@ -83,8 +84,8 @@ const struct argument frames_format[] = {
      FRAMES_COUNT(depth, 1, RS_DEPTH_MAX)},
     {"basis", 0, "NAME", .help = "Of symbols: dual (default) or conventional", .group = 8,
      FRAMES_WORD(basis, FRAMES_BASES)},
-    {"ldpc", 0, "RATE", .help = "CADUs: 1/2, 2/3 or 4/5, with the long marker; none", .group = 8,
-     .own = frames_set_ldpc},
+    {"ldpc", 0, "RATE", .help = "CADUs: 1/2, 2/3, 4/5 (with the long marker) or 7/8; none",
+     .group = 8, .own = frames_set_ldpc},
     {"convolutional", 0, "RATE", .help = "CADUs: 1/2, 2/3, 3/4, 5/6 or 7/8; none", .group = 8,
      .own = set_convolutional},
     {"soft", 0, .help = "An octet for each symbol: 0 surely 0, 255 surely 1", .group = 8,
