@@ -86,6 +86,8 @@ struct csts_link {
     uint32_t forward_id; /* of START of frames; 0: none is awaited */
     bool forwards;       /* frames may be sent */
     bool sequenced;      /* by sequence-controlled data processing */
+    bool refused;        /* a directive: a return of this one is passed over */
+    uint32_t refused_id;
     /* provider */
     struct procedure procedures[CSTS_PROCEDURES_MAX];
 };

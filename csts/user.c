@@ -186,17 +186,25 @@ static void take_answer(struct csts_link *l, const struct csts_pdu *p, tick now)
     n->unit_diag = diag;
 }
 
-/* Its acknowledgement or its return. After a negative acknowledgement there is no return. */
+/* Its acknowledgement or its return. After a negative acknowledgement no return is awaited. Some
+ * providers send one (cstsapi-j): that is passed over, once. */
 static void take_directive(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
+    if (l->refused && p->kind == CSTS_PDU_DIRECTIVE_RETURN && p->invoke_id == l->refused_id) {
+        l->refused = false;
+        return;
+    }
     if (!forget_awaited(l, p->kind, p->invoke_id)) {
         assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
     if (!p->positive)
         COUNT(l, returns_negative);
-    if (!p->positive && p->kind == CSTS_PDU_DIRECTIVE_ACKNOWLEDGE)
+    if (!p->positive && p->kind == CSTS_PDU_DIRECTIVE_ACKNOWLEDGE) {
         (void)forget_awaited(l, CSTS_PDU_DIRECTIVE_RETURN, p->invoke_id);
+        l->refused = true;
+        l->refused_id = p->invoke_id;
+    }
     assoc_notice(l, CSTS_TOLD_DIRECTIVE, p);
 }
 

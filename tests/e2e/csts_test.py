@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""helio-csts over real sockets: a provider of a table, of a node's metrics, and of an uplink; its users. usage: csts_test.py BIN OUT [TEST...]"""
+"""helio-csts over real sockets: a provider of a table, and of a node's metrics; its users. usage: csts_test.py BIN OUT [TEST...]"""
 
 import datetime
 import json
@@ -10,105 +10,15 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 from xml.etree import ElementTree
 
-import _paths  # noqa: F401
-from heliograph.processes import Lab  # noqa: E402
-from certificates import Authority  # noqa: E402
-
-PROGRAMS = OUT = ""
-ANTENNA, NODE = "1.3.112.4.4.2.1.10000", "1.3.112.4.4.2.1.10001"
-HEADER = "resource,instance,parameter,type,value\n"
-TABLE = HEADER + f"""# a comment
-{ANTENNA},1,{ANTENNA}.1.1,integer,5
-{ANTENNA},1,{ANTENNA}.1.2,real,-12.75
-{ANTENNA},1,{ANTENNA}.1.3,text,tracking
-{ANTENNA},2,{ANTENNA}.1.1,integer,
-{ANTENNA},2,{ANTENNA}.1.4,boolean,true
-{ANTENNA},1,{ANTENNA}.2.1,event,0
-"""
-PASSWORDS = {"STATION": "aabbccddeeff", "CENTRE": "00112233445566778899"}
+import csts_case
+from certificates import Authority
+from csts_case import ANTENNA, CstsCase, HEADER, NODE, stamp, TABLE
 
 
-def stamp(text):
-    """Of a log or a report: s since 1970."""
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-
-
-class CstsTest(unittest.TestCase):
-    def setUp(self):
-        out = os.path.join(OUT, self._testMethodName)
-        shutil.rmtree(out, ignore_errors=True)
-        self.lab = Lab(PROGRAMS, out)
-        self.addCleanup(self.lab.__exit__)
-        self.out = tempfile.mkdtemp(dir=out)
-        self.port, = self.lab.udp_ports(1)
-        self.running = []
-        self.addCleanup(self.kill)
-
-    def kill(self):
-        for p in self.running:
-            if p.poll() is None:
-                p.kill()
-            p.wait()
-
-    def path(self, name):
-        return os.path.join(self.out, name)
-
-    def table(self, text=TABLE):
-        """Written beside, and renamed: a provider reads the one or the other."""
-        with open(self.path("new.csv"), "w", encoding="ascii") as f:
-            f.write(text)
-        os.replace(self.path("new.csv"), self.path("figures.csv"))
-
-    def until(self, true, what, seconds=300):
-        deadline = time.monotonic() + seconds
-        while not true():
-            self.assertLess(time.monotonic(), deadline, what + self.said())
-            time.sleep(0.02)
-
-    def said(self):
-        with open(self.path("provider.log"), encoding="utf-8") as f:
-            return f.read()
-
-    def secret(self, who):
-        path = self.path(who)
-        if not os.path.exists(path):
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as f:
-                f.write(PASSWORDS[who] + "\n")
-        return path
-
-    def passwords(self, own, other, level):
-        return ["--authentication", level, "--password-file", self.secret(own), "--peer-password-file", self.secret(other)]
-
-    def provider(self, *options):
-        with open(self.path("provider.log"), "w", encoding="utf-8") as log:
-            p = subprocess.Popen([os.path.join(PROGRAMS, "helio-csts"), "provider", self.path("figures.csv"), "--listen", f"127.0.0.1:{self.port}",
-                                  "--every", "50ms", *options], stderr=log)
-        self.running.append(p)
-        self.until(lambda: "listens at" in self.said() or p.poll() is not None, "the provider does not listen")
-        self.assertIsNone(p.poll(), self.said())
-        return p
-
-    def command(self, *options):
-        return [os.path.join(PROGRAMS, "helio-csts"), "monitor", f"127.0.0.1:{self.port}", "--json", *options]
-
-    def monitor(self, *options, code=0):
-        """Its lines, or what it says on its standard error."""
-        r = subprocess.run(self.command(*options), capture_output=True, text=True, timeout=300, check=False)
-        self.assertEqual(r.returncode, code, r.stderr + r.stdout + self.said())
-        return [json.loads(line) for line in r.stdout.splitlines()] if code == 0 else r.stderr
-
-    @staticmethod
-    def values(line):
-        """{(instance, the end of the parameter): value or state}"""
-        return {(p["instance"], p["parameter"].removeprefix(p["resource"])): next(v.get("value", v.get("state")) for v in p["values"])
-                for p in line["parameters"]}
-
+class CstsTest(CstsCase):
     def test_query_and_report(self):
         self.table()
         p = self.provider()
@@ -202,7 +112,7 @@ class CstsTest(unittest.TestCase):
         for text, words in rows.items():
             with self.subTest(text=text):
                 self.table(text)
-                r = subprocess.run([os.path.join(PROGRAMS, "helio-csts"), "provider", self.path("figures.csv"), "--listen", f"127.0.0.1:{self.port}"],
+                r = subprocess.run([csts_case.program(), "provider", self.path("figures.csv"), "--listen", f"127.0.0.1:{self.port}"],
                                    capture_output=True, text=True, timeout=300, check=False)
                 self.assertEqual(r.returncode, 2, r.stderr)
                 self.assertIn(words, r.stderr)
@@ -271,184 +181,6 @@ class CstsTest(unittest.TestCase):
             s.close()
         self.until(lambda: "more lines about connections" in self.said(), "no line has the number of those that were left out")
         self.assertLess(self.said().count("127.0.0.9"), 200)
-
-    # ---- Forward Frame ----
-
-    def frames(self, count, size=200):
-        path, frames = self.path("frames.bin"), [bytes([i % 251]) * (size + i % 7) for i in range(count)]
-        with open(path, "wb") as f:
-            for frame in frames:
-                f.write(len(frame).to_bytes(4, "big") + frame)
-        return path, frames
-
-    def forward(self, path, *options, code=0):
-        """Its lines; with a code that is not 0 also what it says on its standard error."""
-        r = subprocess.run([os.path.join(PROGRAMS, "helio-csts"), "forward", f"127.0.0.1:{self.port}", path, "--json", *options],
-                           capture_output=True, text=True, timeout=300, check=False)
-        self.assertEqual(r.returncode, code, r.stderr + r.stdout + self.said())
-        lines = [json.loads(line) for line in r.stdout.splitlines()]
-        return lines if code == 0 else (lines, r.stderr)
-
-    def test_forward_to_a_file(self):
-        """Lengths and order stay; with credentials in each element of a forward buffer; beside a monitor."""
-        self.table()
-        p = self.provider(*self.passwords("STATION", "CENTRE", "all"), "--uplink", self.path("uplink.bin"))
-        own = self.passwords("CENTRE", "STATION", "all")
-        path, frames = self.frames(500)
-        with subprocess.Popen(self.command(*own, "--cycle", "100ms"), stdout=subprocess.PIPE, text=True) as m:
-            self.running.append(m)
-            m.stdout.readline()
-            *notes, total = self.forward(path, *own, "--buffer", "7")
-            m.send_signal(signal.SIGINT)
-            m.communicate(timeout=300)
-            self.assertEqual(m.returncode, 0)
-        self.assertEqual(total, {"kind": "sum", "sent": 500, "processed": 500, "interrupted": 0, "production": 0})
-        self.assertEqual([n["frame"] for n in notes], list(range(1, 501)))
-        self.assertEqual({(n["status"], n["production"]) for n in notes}, {("processed", "operational")})
-        (note, total), why = self.forward(path, *own, "--report", "last", "--buffer", "256", code=3)
-        self.assertEqual((note["last_ok"], total["processed"]), (500, 1))
-        self.assertIn("no reports of the others", why)
-        with open(self.path("uplink.bin"), "rb") as f, open(path, "rb") as sent:
-            self.assertEqual(f.read(), 2 * sent.read())
-        p.send_signal(signal.SIGTERM)
-        self.assertEqual(p.wait(300), 0)
-        self.assertIn("frames: 1000 received, 1000 radiated, 0 interrupted, 0 discarded", self.said())
-
-    def test_forward_to_datagrams(self):
-        self.table()
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            s.bind(("127.0.0.1", 0))
-            s.settimeout(60)
-            self.provider("--uplink", f"127.0.0.1:{s.getsockname()[1]}", "--uplink-rate", "2Mbit/s", "--queue", "2KiB")
-            path, frames = self.frames(50)
-            self.forward(path, "--buffer", "1")
-            self.assertEqual([s.recv(65536) for _ in frames], frames)
-
-    def test_forward_that_fails(self):
-        """A full file interrupts production; a second user, and a provider without an uplink, refuse."""
-        self.table()
-        path, _ = self.frames(3)
-        self.provider("--uplink", "/dev/full")
-        begun = time.monotonic()
-        (*notes, total), why = self.forward(path, "--buffer", "1", "--wait", "100s", code=1)
-        self.assertLess(time.monotonic() - begun, 60)
-        self.assertIn("3 reported as interrupted, 0 refused or discarded", why)
-        self.assertEqual({n["production"] for n in notes if n["kind"] == "production"}, {"interrupted", "operational"})
-        self.assertEqual((total["sent"], total["processed"], total["interrupted"]), (3, 0, 3))
-        self.kill()
-        self.provider()
-        self.assertIn("no such service instance", self.forward(path, code=1)[1])
-        self.kill()
-        self.provider("--uplink", self.path("uplink.bin"), "--uplink-rate", "1kbit/s")
-        with subprocess.Popen([os.path.join(PROGRAMS, "helio-csts"), "forward", f"127.0.0.1:{self.port}", path], stdout=subprocess.PIPE) as first:
-            self.running.append(first)
-            self.until(lambda: "has started frames" in self.said(), "the first has not started")
-            self.assertIn("already bound", self.forward(path, code=1)[1])
-            first.send_signal(signal.SIGINT)
-            self.assertEqual(first.wait(300), 1)
-        self.until(lambda: "has stopped frames" in self.said(), "no STOP")
-        self.assertIn("is no file of frames", self.forward(path, "--frame", "11", code=2)[1])
-
-    def test_forward_that_is_refused_by_the_network(self):
-        """Nothing listens at the uplink's address: no frame counts as radiated. Then a modem listens, ends, and listens again."""
-        self.table()
-        port, = self.lab.udp_ports(1)
-        p = self.provider("--uplink", f"127.0.0.1:{port}")
-        path, frames = self.frames(5)
-        for listens in (False, True, False, True):
-            with self.subTest(listens=listens), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-                if listens:
-                    s.bind(("127.0.0.1", port))
-                    s.settimeout(60)
-                    *_, total = self.forward(path)
-                    self.assertEqual((total["processed"], total["interrupted"]), (5, 0))
-                    self.assertEqual([s.recv(65536) for _ in frames], frames)
-                else:
-                    (*notes, total), why = self.forward(path, code=1)
-                    self.assertIn("5 reported as interrupted", why)
-                    self.assertEqual((total["processed"], total["interrupted"]), (0, 5))
-                    self.assertEqual({n["production"] for n in notes if n["kind"] == "production"}, {"interrupted", "operational"})
-        p.send_signal(signal.SIGTERM)
-        self.assertEqual(p.wait(300), 0)
-        self.assertIn("frame 1 was not sent: Connection refused: production was interrupted", self.said())
-        self.assertIn("10 radiated, 10 interrupted, 0 discarded, 0 overrun, 0 late, 0 refused; 10 could not be sent", self.said())
-
-    def test_forward_timely(self):
-        """The oldest frames are discarded: the user still hears of the last."""
-        self.table()
-        p = self.provider("--uplink", self.path("uplink.bin"), "--uplink-rate", "100kbit/s", "--forward-mode", "timely", "--queue", "4KiB")
-        path, frames = self.frames(200)
-        (*notes, total), why = self.forward(path, code=1)
-        self.assertEqual(notes[-1]["last_ok"], 200)
-        self.assertLess(total["processed"], 100)
-        self.assertIn(f"0 reported as interrupted, {200 - total['processed']} refused or discarded", why)
-        p.send_signal(signal.SIGTERM)
-        self.assertEqual(p.wait(300), 0)
-        with open(self.path("uplink.bin"), "rb") as f:
-            self.assertTrue(f.read().endswith(frames[-1]))
-
-    def test_forward_sequenced(self):
-        """Each frame has a return; more of them than the provider stores, so that some are sent again; all in order, once."""
-        self.table()
-        p = self.provider(*self.passwords("STATION", "CENTRE", "all"), "--uplink", self.path("uplink.bin"), "--uplink-rate", "20Mbit/s",
-                          "--sequenced", "--queue", "32KiB")
-        path, _ = self.frames(1000)
-        own = self.passwords("CENTRE", "STATION", "all")
-        for k, report in enumerate(("all", "last")):
-            (*notes, total), _ = self.forward(path, "--sequenced", "--report", report, *own, code=3) if k else (self.forward(path, "--sequenced", *own), "")
-            self.assertEqual((total["sent"], total["processed"], notes[-1]["last_ok"]), (1000, 1 if k else 1000, 1000))
-        self.forward(path, *own, code=1)  # it has no buffered data processing
-        self.assertIn("invalid procedure name", self.said())
-        p.send_signal(signal.SIGTERM)
-        self.assertEqual(p.wait(300), 0)
-        with open(self.path("uplink.bin"), "rb") as f, open(path, "rb") as sent:
-            self.assertEqual(f.read(), sent.read() * 2)
-
-    def test_forward_locked(self):
-        """A frame that cannot be sent interrupts production: the procedure is locked, and the user says so."""
-        self.table()
-        self.provider("--uplink", "/dev/full", "--sequenced")
-        (*notes, total), why = self.forward(self.frames(20)[0], "--sequenced", code=1)
-        self.assertEqual((total["processed"], total["interrupted"]), (0, 1))
-        self.assertEqual(notes[0]["status"], "interrupted")
-        self.assertTrue("the provider is locked" in why or "service instance locked" in why, why)
-
-    def lengths(self, *lengths):
-        with open(self.path("lengths.bin"), "wb") as f:
-            for n in lengths:
-                f.write(n.to_bytes(4, "big") + bytes(n))
-        return self.path("lengths.bin")
-
-    def test_forward_refused(self):
-        """A refused frame, in the middle or as the last one, is a failure that is reported at once."""
-        self.table()
-        p = self.provider("--uplink", self.path("uplink.bin"))
-        (*_, total), why = self.forward(self.lengths(1, 65536, 5), code=1)
-        self.assertEqual((total["sent"], total["processed"]), (3, 2))
-        self.assertIn("not all frames were radiated: 0 reported as interrupted, 1 refused or discarded", why)
-        for report, ok in ("all", 2), ("last", 0):
-            begun = time.monotonic()
-            (*_, total), why = self.forward(self.lengths(1, 5, 65536), "--report", report, "--wait", "100s", code=1)
-            self.assertLess(time.monotonic() - begun, 60)
-            self.assertEqual((total["processed"], total["interrupted"]), (ok, 1))
-            self.assertIn("the last one was interrupted, refused or discarded", why)
-        self.assertEqual(self.forward(self.lengths(1), "--report", "last")[-1]["processed"], 1)
-        p.send_signal(signal.SIGTERM)
-        self.assertEqual(p.wait(300), 0)
-        self.assertIn("10 received, 7 radiated, 0 interrupted, 0 discarded, 0 overrun, 0 late, 3 refused", self.said())
-
-    def test_forward_late(self):
-        """Frames that are older than --latency are counted as such; the last one is told."""
-        self.table()
-        p = self.provider("--uplink", self.path("uplink.bin"), "--uplink-rate", "10kbit/s", "--forward-mode", "timely", "--latency", "500ms")
-        begun = time.monotonic()
-        (*notes, total), why = self.forward(self.frames(20)[0], "--wait", "100s", code=1)
-        self.assertLess(time.monotonic() - begun, 60)
-        self.assertEqual((notes[-1]["frame"], notes[-1]["status"]), (20, "interrupted"))
-        self.assertIn("the last one was interrupted, refused or discarded", why)
-        p.send_signal(signal.SIGTERM)
-        self.assertEqual(p.wait(300), 0)
-        self.assertIn(f"20 received, {total['processed']} radiated, 0 interrupted, 0 discarded, 0 overrun, {20 - total['processed']} late", self.said())
 
     # ---- TLS ----
 
@@ -575,5 +307,4 @@ class CstsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAMS, OUT = sys.argv[1:3]
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    csts_case.main()

@@ -337,17 +337,17 @@ START_TEST(reset_waits_for_a_unit)
 }
 END_TEST
 
-/* A PDU that our user does not send. */
-static void feed_pdu(struct pair *p, const struct csts_pdu *pdu)
+/* A PDU that our other side does not send. */
+static void feed_pdu(struct side *to, const struct csts_pdu *pdu, tick now)
 {
     uint8_t octets[1024];
     size_t room;
     const size_t n = csts_pdu_write(pdu, octets + SLE_TML_HEADER, sizeof octets - SLE_TML_HEADER);
     ck_assert_uint_gt(n, 0);
     sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, octets);
-    memcpy(csts_link_space(p->provider.link, &room), octets, SLE_TML_HEADER + n);
-    csts_link_fed(p->provider.link, SLE_TML_HEADER + n, p->now);
-    poll_side(&p->provider, p->now);
+    memcpy(csts_link_space(to->link, &room), octets, SLE_TML_HEADER + n);
+    csts_link_fed(to->link, SLE_TML_HEADER + n, now);
+    poll_side(to, now);
 }
 
 /* The acknowledgement does not go to the user: it has not asked. */
@@ -360,7 +360,7 @@ static void refuse_directive(struct pair *p, const struct csts_directive *d, uns
     struct slice out, names;
     unsigned told;
     pdu.u.directive = *d;
-    feed_pdu(p, &pdu);
+    feed_pdu(&p->provider, &pdu, p->now);
     ck_assert_uint_eq(csts_link_output(p->provider.link, &out, 1, p->now), 1);
     const struct slice body = slice_of(out.data + SLE_TML_HEADER, out.len - SLE_TML_HEADER);
     ck_assert_int_eq(csts_pdu_read(body, &pdu), CSTS_PDU_OK);
@@ -396,6 +396,35 @@ START_TEST(refused_directives)
 }
 END_TEST
 
+/* A provider that returns a refused directive, as cstsapi-j: once. Another return is not awaited.
+ */
+START_TEST(return_of_a_refused_directive)
+{
+    struct pair p = active_pair(SLE_AUTH_NONE);
+    accept_unit(&p, 1, 0, 0);
+    ck_assert(takes(&p, 1));
+    reset(&p, 9);
+    const int id = csts_reset(p.user.link, 10, p.now);
+    ck_assert_int_ge(id, 0);
+    pump(&p);
+    ck_assert(p.user.last.pdu.kind == CSTS_PDU_DIRECTIVE_ACKNOWLEDGE && !p.user.last.pdu.positive);
+    p.user.told_len = 0;
+    const struct csts_pdu pdu = {.kind = CSTS_PDU_DIRECTIVE_RETURN,
+                                 .invoke_id = (uint32_t)id,
+                                 .diagnostic.kind = CSTS_OTHER_REASON};
+    feed_pdu(&p.user, &pdu, p.now);
+    ck_assert_uint_eq(p.user.told_len, 0);
+    ck_assert_int_eq(csts_link_state(p.user.link), CSTS_BOUND);
+    csts_forward_done(p.service, true, p.now); /* the first one is done */
+    pump(&p);
+    expect_reset(&p, true);
+    accept_unit(&p, 9, 0, 0);
+    feed_pdu(&p.user, &pdu, p.now);
+    ck_assert_uint_eq(p.user.last.abort, CSTS_ABORT_UNSOLICITED_INVOKE_ID);
+    free_pair(&p);
+}
+END_TEST
+
 /* What is no part of the procedure, or of its state. */
 START_TEST(aborted)
 {
@@ -420,7 +449,7 @@ START_TEST(aborted)
         stop(&p);
         pdu.kind = CSTS_PDU_START;
     }
-    feed_pdu(&p, &pdu);
+    feed_pdu(&p.provider, &pdu, p.now);
     pump(&p);
     ck_assert_int_eq(p.user.last.kind, CSTS_TOLD_OVER);
     ck_assert_uint_eq(p.user.last.abort, want);
@@ -516,6 +545,7 @@ SUITE(csts_sequence, t)
     tcase_add_test(t, production_locks);
     tcase_add_test(t, reset_waits_for_a_unit);
     tcase_add_test(t, refused_directives);
+    tcase_add_test(t, return_of_a_refused_directive);
     tcase_add_loop_test(t, aborted, 0, 5);
     tcase_add_loop_test(t, drawn, 0, 2);
 }

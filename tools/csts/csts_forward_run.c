@@ -7,7 +7,8 @@
  * nothing for --wait: said, and the exit code is 1; so it is when not all frames were reported as
  * radiated. With --report last there is no report of the others: the exit code is 3. Sequenced: a
  * frame is refused: so are those behind it. If the provider could not store it, they are sent
- * again.
+ * again. The provider is locked: with --reset it is unlocked, when all returns have come, and the
+ * frames behind the last reported one are sent again.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -52,6 +53,9 @@ struct sender {
     size_t asked;       /* frames without a return */
     bool full;          /* the provider could not store one: it is sent again */
     struct alarm again; /* then */
+    bool locked;        /* no frame is sent until a reset is done */
+    size_t reported;    /* number of the last frame with a fate */
+    uint64_t resets;    /* that are done */
 };
 
 static tick now_of(const struct sender *s)
@@ -153,6 +157,8 @@ static void print_sum(const struct sender *s)
     json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I}", "kind", "sum", "sent", (json_int_t)s->sent,
                           "processed", (json_int_t)s->processed, "interrupted",
                           (json_int_t)s->interrupted, "production", (json_int_t)s->production);
+    if (s->options->reset)
+        json_object_set_new(j, "resets", json_integer((json_int_t)s->resets));
     json_dumpf(j, stdout, JSON_COMPACT);
     printf("\n");
     json_decref(j);
@@ -168,12 +174,15 @@ static bool wants_report(const struct sender *s, size_t i)
 /* As many as may be without a return; each is stored by the provider, or sent again. */
 static void send_units(struct sender *s)
 {
-    static const struct csts_window any_time;
+    const struct forward_options *o = s->options;
     int e = 0;
-    while (s->active && !s->full && s->sent < s->frames.len && e >= 0) {
+    while (s->active && !s->full && !s->locked && s->sent < s->frames.len && e >= 0) {
         const size_t i = s->sent;
+        const uint64_t wall = world_wall(s->world);
+        const struct csts_window w = {user_when_at(&o->earliest, wall),
+                                      user_when_at(&o->latest, wall)};
         const struct csts_unit u = {(uint32_t)(i + 1), wants_report(s, i), s->frames.list[i]};
-        e = csts_send_unit(csts_conn_link(s->conn), &u, &any_time, now_of(s));
+        e = csts_send_unit(csts_conn_link(s->conn), &u, &w, now_of(s));
         s->sent += e >= 0;
         s->asked += e >= 0;
     }
@@ -213,9 +222,17 @@ static void send_some(struct sender *s)
     }
 }
 
+/* Nothing is reported before --earliest. */
 static void be_patient(struct sender *s)
 {
-    alarm_set(&s->alarm, now_of(s) + s->options->wait);
+    const struct user_when *w = &s->options->earliest;
+    const uint64_t wall = world_wall(s->world);
+    tick more = 0;
+    if (w->given && w->relative)
+        more = w->past ? 0 : w->ns;
+    else if (w->given && w->ns > wall)
+        more = w->ns - wall;
+    alarm_set(&s->alarm, tick_add(now_of(s), tick_add(s->options->wait, more)));
 }
 
 static void stop_frames(struct sender *s)
@@ -244,6 +261,37 @@ static void note_fate(struct sender *s, const struct csts_processing *p)
     s->fates[p->last - 1] = radiated ? RADIATED : INTERRUPTED;
     s->processed += radiated;
     s->interrupted += !radiated;
+    s->reported = p->last;
+}
+
+/* All frames that the provider has are discarded: when their returns have come, it is unlocked. */
+static void reset_if_due(struct sender *s)
+{
+    if (!s->locked || s->asked > 0 || s->phase != SENDING)
+        return;
+    const int e = csts_reset(csts_conn_link(s->conn), (uint32_t)s->reported + 1, now_of(s));
+    if (e >= 0)
+        return;
+    say_failure(s, "the reset", helio_strerror(e));
+    stop_frames(s);
+}
+
+/* The acknowledgement of the reset, or its return. */
+static void take_reset(struct sender *s, const struct csts_notice *n)
+{
+    char why[160];
+    be_patient(s);
+    if (!n->pdu.positive && s->phase == SENDING) {
+        say_failure(s, "the reset is refused",
+                    csts_refusal_text(&n->pdu.diagnostic, why, sizeof why));
+        stop_frames(s);
+    }
+    if (!n->pdu.positive || n->pdu.kind != CSTS_PDU_DIRECTIVE_RETURN)
+        return;
+    s->locked = s->full = false;
+    s->resets++;
+    s->sent = s->reported;
+    send_units(s);
 }
 
 static void take_notify(struct sender *s, const struct csts_notice *n)
@@ -253,13 +301,20 @@ static void take_notify(struct sender *s, const struct csts_notice *n)
     be_patient(s);
     s->production += p->change;
     note_fate(s, p);
-    if (csts_oid_is(&n->pdu.u.notify.event.id, CSTS_SEQUENCE_LOCKED) && s->phase == SENDING) {
+    const bool locks = csts_oid_is(&n->pdu.u.notify.event.id, CSTS_SEQUENCE_LOCKED);
+    if (locks && s->phase == SENDING && s->options->reset) {
+        s->locked = true;
+        reset_if_due(s);
+        return;
+    }
+    if (locks && s->phase == SENDING) {
         say_failure(s, "the provider is locked", "it accepts no frame before a new START");
         stop_frames(s);
         return;
     }
     const char *production = p->change ? production_of(n) : NULL;
-    const bool halted = production != NULL && strcmp(production, production_text(CSTS_HALTED)) == 0;
+    const bool halted = production != NULL && !s->options->reset &&
+                        strcmp(production, production_text(CSTS_HALTED)) == 0;
     if (s->fates[s->frames.len - 1] == UNREPORTED && !halted)
         return;
     if (s->fates[s->frames.len - 1] == UNREPORTED && s->phase == SENDING)
@@ -283,6 +338,10 @@ static void take_answer(struct sender *s, const struct csts_notice *n)
     char what[64];
     s->asked--;
     be_patient(s);
+    if (s->locked) {
+        reset_if_due(s);
+        return;
+    }
     if (!n->pdu.positive && n->unit_diag == CSTS_UNIT_UNABLE_TO_STORE && n->has_next)
         s->full = true;
     if (!n->pdu.positive && !s->full && s->phase == SENDING) {
@@ -324,6 +383,9 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
         break;
     case CSTS_TOLD_ANSWER:
         take_answer(s, n);
+        break;
+    case CSTS_TOLD_DIRECTIVE:
+        take_reset(s, n);
         break;
     case CSTS_TOLD_STARTED:
         take_started(s, n);

@@ -331,9 +331,19 @@ static void take_forward(struct argp_state *state, char *arg, void *base)
         o->to = argument_address(state, "ADDRESS", arg);
 }
 
+static void set_when(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    if (!user_when_parse(arg, argument_field(o, base)))
+        argument_want(state, o->name, arg, "a time such as +2s or 2026-11-22T18:00:00Z");
+}
+
 static void check_forward(struct argp_state *state, void *base)
 {
     const struct forward_options *o = &((struct options *)base)->forward;
+    if ((o->earliest.given || o->latest.given || o->reset) && !o->sequenced)
+        argp_error(state, "--earliest, --latest and --reset need --sequenced");
+    if (o->reset && o->last_only)
+        argp_error(state, "--reset and --report last exclude each other");
     if (o->frames == NULL)
         argp_error(state, "the provider's ADDRESS and the file of FRAMES are wanted");
     check_terms(state, &o->terms, false);
@@ -354,6 +364,14 @@ static const struct argument forward_options[] = {
     {"sequenced", 0,
      .help = "Sequence-controlled instead of buffered data processing, as the provider has it",
      .group = 1, FLAG, FIELD(forward.sequenced)},
+    {"earliest", 0, "WHEN",
+     .help = "Sequenced: process each not before: a time, or +2s from its sending", .group = 1,
+     .own = set_when, FIELD(forward.earliest)},
+    {"latest", 0, "WHEN", .help = "Sequenced: process each then at the latest, or not at all",
+     .group = 1, .own = set_when, FIELD(forward.latest)},
+    {"reset", 0,
+     .help = "Sequenced: when a frame has expired or failed, go on with those behind it",
+     .group = 1, FLAG, FIELD(forward.reset)},
     {"json", 0, .help = "A line of JSON for each notification, and for the sum", .group = 1, FLAG,
      FIELD(forward.json)},
     {"wait", 0, "TIME", .help = "For the BIND, for the next notification, and for the end (30s)",

@@ -7,6 +7,7 @@
 #include "csts/forward.h"
 #include "os/address.h"
 #include "os/say.h"
+#include "tools/sle/sle_when.h"
 
 enum { CSTS_NAMES_MAX = 256, CSTS_BUFFER_MAX = 256 /* frames of a forward buffer */ };
 
@@ -49,7 +50,10 @@ struct forward_options {
     size_t frame;       /* octets of each; 0: lengths are in the file */
     size_t buffer;      /* frames of a forward buffer */
     bool last_only, json;
+    /* sequenced */
     bool sequenced; /* each frame with a return */
+    bool reset;     /* go on after an expired or interrupted frame */
+    struct user_when earliest, latest;
     tick wait;
 };
 

@@ -12,6 +12,7 @@
 
 #include "node/http/http_text.h"
 #include "tools/sle/sle_settings_private.h"
+#include "tools/sle/sle_when.h"
 
 static const struct {
     const char *name;
@@ -59,23 +60,6 @@ bool settings_gvcid(const char *text, struct sle_gvcid *out)
     *out = (struct sle_gvcid){
         .scid = (uint16_t)scid, .version = (uint8_t)version, .vcid = (uint8_t)vcid};
     return sle_gvcid_ok(*out);
-}
-
-bool settings_time(const char *text, uint64_t *out)
-{
-    struct tm tm = {0};
-    const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-    uint64_t fraction = 0, unit = TICK_S / 10;
-    if (p == NULL)
-        return false;
-    if (*p == '.')
-        for (p++; *p >= '0' && *p <= '9'; p++, unit /= 10)
-            fraction += (uint64_t)(*p - '0') * unit;
-    time_t s = timegm(&tm);
-    if (strcmp(p, "Z") != 0 || s < 0 || tm.tm_year > 2500 - 1900)
-        return false;
-    *out = (uint64_t)s * TICK_S + fraction;
-    return true;
 }
 
 /* ---- reading ---- */
@@ -198,7 +182,7 @@ static void read_when(struct reading *r, const struct conf_tree *map, const char
     uint64_t ns;
     if (*text == '\0')
         return;
-    if (!settings_time(text, &ns)) {
+    if (!user_time_parse(text, &ns)) {
         settings_wrong(r, map, "instances.", key, text,
                        "a time in UTC such as 2026-11-22T18:00:00Z");
         return;

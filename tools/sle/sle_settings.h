@@ -123,7 +123,4 @@ size_t settings_qualifier(const char *text, uint8_t *out, size_t cap);
 /* Whether this event is the one that is thrown with these octets. */
 bool settings_event_fits(const struct settings_event *e, uint32_t id, struct slice qualifier);
 
-/* "2026-11-22T18:00:00Z", fractions of a second allowed; from 1970 to 2500. ns since 1970. */
-bool settings_time(const char *text, uint64_t *out);
-
 #endif

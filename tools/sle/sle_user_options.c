@@ -65,7 +65,7 @@ void sle_set_instance(struct argp_state *state, const struct argument *o, char *
 static void set_when(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     uint64_t ns = 0;
-    if (!settings_time(arg, &ns))
+    if (!user_time_parse(arg, &ns))
         argument_want(state, o->name, arg, "a time in UTC such as 2026-11-22T18:00:00Z");
     *(struct sle_when *)argument_field(o, base) =
         (struct sle_when){.known = true, .at = sle_time_of(ns)};

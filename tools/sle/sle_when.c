@@ -3,11 +3,28 @@
 #include "tools/sle/sle_when.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/units.h"
-#include "tools/sle/sle_settings.h"
 
 #define SPAN_MAX (TICK_S * 86400 * 36500)
+
+bool user_time_parse(const char *text, uint64_t *out)
+{
+    struct tm tm = {0};
+    const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    uint64_t fraction = 0, unit = TICK_S / 10;
+    if (p == NULL)
+        return false;
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9'; p++, unit /= 10)
+            fraction += (uint64_t)(*p - '0') * unit;
+    time_t s = timegm(&tm);
+    if (strcmp(p, "Z") != 0 || s < 0 || tm.tm_year > 2500 - 1900)
+        return false;
+    *out = (uint64_t)s * TICK_S + fraction;
+    return true;
+}
 
 bool user_when_parse(const char *text, struct user_when *out)
 {
@@ -16,7 +33,7 @@ bool user_when_parse(const char *text, struct user_when *out)
     const char *p = now ? text + 3 : text;
     tick span = 0;
     if (!now && *p != '+') {
-        if (!settings_time(text, &w.ns))
+        if (!user_time_parse(text, &w.ns))
             return false;
         *out = w;
         return true;

@@ -12,6 +12,8 @@ struct user_when {
     uint64_t ns;   /* since 1970, or from then */
 };
 
+/* "2026-11-22T18:00:00Z", fractions of a second allowed; from 1970 to 2500. ns since 1970. */
+bool user_time_parse(const char *text, uint64_t *out);
 /* False: it is none; *out is unchanged. */
 bool user_when_parse(const char *text, struct user_when *out);
 /* A time in SLE's form at this Unix time; not known where none was given. */
