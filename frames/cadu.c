@@ -26,19 +26,49 @@ struct hit {
     bool inverted;
 };
 
-size_t cadu_marker_len(enum cadu_marker marker)
-{
-    return marker == CADU_MARKER_64 ? CADU_MARKER_MAX : FRAME_ASM_LEN;
-}
+enum { WORD = 64, MARKER_WORDS = CADU_MARKER_MAX * 8 / WORD };
 
-static uint64_t marker_of(const struct cadu_format *f)
+/* Its bits, 64 in a word; the last word may have fewer. */
+struct marker {
+    unsigned bits, errors; /* errors: that are permitted where marker_errors is the most */
+    uint64_t words[MARKER_WORDS];
+};
+
+static const struct marker *marker_of(const struct cadu_format *f)
 {
-    return f->marker == CADU_MARKER_64 ? UINT64_C(0x034776c7272895b0) : FRAME_ASM;
+    static const struct marker markers[] = {
+        [CADU_MARKER_32] = {32, CADU_MARKER_ERRORS_MAX, {FRAME_ASM}},
+        [CADU_MARKER_64] = {64, CADU_MARKER_ERRORS_MAX, {0x034776c7272895b0}},
+        [CADU_MARKER_96] = {96, 18, {0x25d5c0ce8990f6c9, 0x461bf79c}},
+        [CADU_MARKER_128] = {128, 28, {0x034776c7272895b0, 0xfcb88938d8d76a4f}},
+        [CADU_MARKER_192] = {192, 48, {0x25d5c0ce8990f6c9, 0x461bf79cda2a3f31, 0x766f0936b9e40863}},
+    };
+    return &markers[f->marker];
 }
 
 static unsigned marker_bits(const struct cadu_format *f)
 {
-    return 8 * (unsigned)cadu_marker_len(f->marker);
+    return marker_of(f)->bits;
+}
+
+/* Bits of its word i. */
+static unsigned word_bits(const struct marker *m, unsigned i)
+{
+    return m->bits - WORD * i < WORD ? m->bits - WORD * i : WORD;
+}
+
+size_t cadu_marker_len(enum cadu_marker marker)
+{
+    const struct cadu_format f = {.marker = marker};
+    return marker_bits(&f) / 8;
+}
+
+enum cadu_marker cadu_turbo_marker(enum turbo_rate rate)
+{
+    static const enum cadu_marker of[TURBO_RATES] = {CADU_MARKER_64, CADU_MARKER_96,
+                                                     CADU_MARKER_128, CADU_MARKER_192};
+    assert((unsigned)rate < TURBO_RATES);
+    return of[rate];
 }
 
 const char *cadu_problem(const struct cadu_format *f)
@@ -51,37 +81,62 @@ const char *cadu_problem(const struct cadu_format *f)
         return "a frame has a Reed-Solomon or an LDPC code, not both";
     if (f->ldpc != NULL && 8 * f->frame_len != f->ldpc->code.k)
         return "a frame is one block of the LDPC code: 128, 512 or 2048 octets";
+    if (f->turbo != NULL && (f->rs != NULL || f->ldpc != NULL))
+        return "a frame has a turbo code or another one, not both";
+    if (f->turbo != NULL && 8 * f->frame_len != f->turbo->code.k)
+        return "a frame is one block of the turbo code: 223, 446, 892 or 1115 octets";
     return f->rs == NULL ? NULL : rs_problem(f->rs, f->frame_len, f->depth);
+}
+
+static size_t body_bits(const struct cadu_format *f)
+{
+    if (f->ldpc != NULL)
+        return f->ldpc->code.n;
+    if (f->turbo != NULL)
+        return f->turbo->code.n;
+    return 8 * (f->frame_len + (f->rs == NULL ? 0 : rs_checks_len(f->rs, f->depth)));
 }
 
 static size_t body_len(const struct cadu_format *f)
 {
-    if (f->ldpc != NULL)
-        return f->ldpc->code.n / 8;
-    return f->frame_len + (f->rs == NULL ? 0 : rs_checks_len(f->rs, f->depth));
+    return (body_bits(f) + 7) / 8;
+}
+
+size_t cadu_bits(const struct cadu_format *f)
+{
+    assert(cadu_problem(f) == NULL);
+    return marker_bits(f) + body_bits(f);
 }
 
 size_t cadu_len(const struct cadu_format *f)
 {
-    assert(cadu_problem(f) == NULL);
-    return cadu_marker_len(f->marker) + body_len(f);
+    return (cadu_bits(f) + 7) / 8;
+}
+
+static void write_marker(const struct marker *m, uint8_t *out)
+{
+    for (unsigned i = 0; i * WORD < m->bits; i++)
+        for (unsigned bits = word_bits(m, i); bits > 0; bits -= 8)
+            *out++ = (uint8_t)(m->words[i] >> (bits - 8));
 }
 
 void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out)
 {
-    const unsigned bits = marker_bits(f);
-    uint8_t *body = out + bits / 8;
+    uint8_t *body = out + marker_bits(f) / 8;
     assert(cadu_problem(f) == NULL);
-    for (unsigned i = 0; i < bits / 8; i++)
-        out[i] = (uint8_t)(marker_of(f) >> (bits - 8 - 8 * i));
+    write_marker(marker_of(f), out);
     if (f->ldpc != NULL)
         ldpc_encode(&f->ldpc->code, frame, body);
+    else if (f->turbo != NULL)
+        turbo_encode(&f->turbo->code, frame, body);
     else
         memcpy(body, frame, f->frame_len);
     if (f->rs != NULL)
         rs_encode(f->rs, body, f->frame_len, f->depth, body + f->frame_len);
     if (f->randomised)
         pn_apply(f->sequence, body, body, body_len(f));
+    if (body_bits(f) % 8 != 0)
+        body[body_len(f) - 1] &= (uint8_t)(0xff00 >> body_bits(f) % 8);
 }
 
 /* A unit, the marker behind it, and the slips of both. */
@@ -150,12 +205,14 @@ static uint64_t load_bits(const uint8_t *data, size_t at, unsigned bits)
 
 static struct hit judge_place(const struct cadu_reader *r, size_t at)
 {
-    const unsigned bits = marker_bits(&r->format);
+    const struct marker *m = marker_of(&r->format);
     struct hit hit = {.at = at};
-    uint64_t wrong = load_bits(r->buffer, at, bits) ^ marker_of(&r->format);
-    hit.errors = (unsigned)__builtin_popcountll(wrong);
-    hit.inverted = hit.errors > bits / 2;
-    hit.errors = hit.inverted ? bits - hit.errors : hit.errors;
+    for (unsigned i = 0; i * WORD < m->bits; i++) {
+        uint64_t word = load_bits(r->buffer, at + (size_t)i * WORD, word_bits(m, i));
+        hit.errors += (unsigned)__builtin_popcountll(word ^ m->words[i]);
+    }
+    hit.inverted = hit.errors > m->bits / 2;
+    hit.errors = hit.inverted ? m->bits - hit.errors : hit.errors;
     return hit;
 }
 
@@ -172,48 +229,57 @@ static struct hit find_near(const struct cadu_reader *r, size_t due)
     return best;
 }
 
-/* Wrong bits of a marker that is searched for. LDPC codes work where few markers have none; theirs
- * is so long that chance makes it once in 10^9 bits, even with CADU_MARKER_ERRORS_MAX of them. */
-static unsigned search_errors(const struct cadu_reader *r)
+/* Wrong bits of a marker near its expected position. */
+static unsigned near_errors(const struct cadu_reader *r)
 {
-    return r->format.ldpc != NULL && r->format.marker == CADU_MARKER_64 ? r->marker_errors : 0;
+    return r->marker_errors * marker_of(&r->format)->errors / CADU_MARKER_ERRORS_MAX;
 }
 
-/* The first marker in bits [from, to), without errors but for LDPC. */
+/* Wrong bits of a marker that is searched for. LDPC and turbo codes work where few markers have
+ * none; theirs are so long that chance makes one once in 10^9 bits, even with as many errors as can
+ * be permitted. */
+static unsigned search_errors(const struct cadu_reader *r)
+{
+    const bool strong = r->format.ldpc != NULL || r->format.turbo != NULL;
+    return strong && r->format.marker != CADU_MARKER_32 ? near_errors(r) : 0;
+}
+
+/* The first marker in bits [from, to), without errors but for LDPC and turbo codes. Its first word
+ * is judged first. */
 static struct hit search_bits(const struct cadu_reader *r, size_t from, size_t to)
 {
-    const unsigned bits = marker_bits(&r->format);
-    const uint64_t upright = marker_of(&r->format);
-    const unsigned most = search_errors(r);
-    struct hit hit = {.at = NOWHERE};
-    if (to - from < bits)
-        return hit;
+    const struct marker *m = marker_of(&r->format);
+    const unsigned most = search_errors(r), bits = word_bits(m, 0);
+    const struct hit none = {.at = NOWHERE};
+    if (to - from < m->bits)
+        return none;
     uint64_t window = load_bits(r->buffer, from, bits);
-    for (size_t next = from + bits;; next++) {
-        unsigned wrong = (unsigned)__builtin_popcountll(window ^ upright);
+    for (size_t at = from;; at++) {
+        unsigned wrong = (unsigned)__builtin_popcountll(window ^ m->words[0]);
         if (wrong <= most || bits - wrong <= most) {
-            hit.at = next - bits;
-            hit.inverted = wrong > most;
-            hit.errors = hit.inverted ? bits - wrong : wrong;
-            return hit;
+            const struct hit hit = judge_place(r, at);
+            if (hit.errors <= most)
+                return hit;
         }
-        if (next >= to)
-            return hit;
+        if (at + m->bits >= to)
+            return none;
+        const size_t next = at + bits;
         window = last_bits(window << 1 | (r->buffer[next / 8] >> (7 - next % 8) & 1), bits);
     }
 }
 
-/* Octets that begin at any bit. */
+/* Octets that begin at any bit; the last one of them may end after the last octet that is there. */
 static void copy_bits(const struct cadu_reader *r, size_t at, size_t len, bool inverted)
 {
-    const uint8_t *from = r->buffer + at / 8, flip = inverted ? 0xff : 0;
+    const uint8_t *from = r->buffer + at / 8, *end = r->buffer + r->have;
+    const uint8_t flip = inverted ? 0xff : 0;
     unsigned shift = at % 8;
     if (shift == 0 && !inverted) {
         memcpy(r->block, from, len);
         return;
     }
     for (size_t i = 0; i < len; i++) {
-        unsigned two = (unsigned)from[i] << 8 | (shift > 0 ? from[i + 1] : 0);
+        unsigned two = (unsigned)from[i] << 8 | (shift > 0 && from + i + 1 < end ? from[i + 1] : 0);
         r->block[i] = (uint8_t)(two >> (8 - shift)) ^ flip;
     }
 }
@@ -222,27 +288,43 @@ static void count_unit(struct cadu_counts *c, const struct cadu *unit)
 {
     c->frames++;
     c->erred += unit->quality == CADU_ERRED;
-    c->corrected += unit->rs.corrected + unit->ldpc.corrected;
-    c->codewords_failed += unit->rs.failed + (unit->ldpc.iterations > 0 && !unit->ldpc.decoded);
-    c->iterations += unit->ldpc.iterations;
+    c->corrected += unit->rs.corrected + unit->ldpc.corrected + unit->turbo.corrected;
+    c->codewords_failed += unit->rs.failed + (unit->ldpc.iterations > 0 && !unit->ldpc.decoded) +
+                           (unit->turbo.iterations > 0 && !unit->turbo.decoded);
+    c->iterations += unit->ldpc.iterations + unit->turbo.iterations;
     c->slips += unit->slip != 0;
     c->resynchronised += unit->resynchronised;
     c->markers_missing += unit->marker_missing;
     c->marker_errors += unit->marker_errors;
 }
 
+static bool decode_ldpc(struct cadu_ldpc *l, uint8_t *block, struct ldpc_result *result)
+{
+    ldpc_harden(&l->code, block, l->symbols);
+    *result = ldpc_decode(&l->code, &l->work, l->symbols, LDPC_ITERATIONS, block);
+    return result->decoded;
+}
+
+static bool decode_turbo(struct cadu_turbo *t, uint8_t *block, struct turbo_result *result)
+{
+    turbo_harden(&t->code, block, t->symbols);
+    *result = turbo_decode(&t->code, &t->work, t->symbols, TURBO_ITERATIONS, t->checked, block);
+    return result->decoded;
+}
+
 static void decode_block(const struct cadu_reader *r, struct cadu *unit)
 {
     const struct cadu_format *f = &r->format;
-    struct cadu_ldpc *l = f->ldpc;
+    bool good;
     if (f->rs != NULL)
-        unit->quality =
-            rs_decode(f->rs, r->block, f->frame_len, f->depth, &unit->rs) ? CADU_GOOD : CADU_ERRED;
-    if (l == NULL)
+        good = rs_decode(f->rs, r->block, f->frame_len, f->depth, &unit->rs);
+    else if (f->ldpc != NULL)
+        good = decode_ldpc(f->ldpc, r->block, &unit->ldpc);
+    else if (f->turbo != NULL)
+        good = decode_turbo(f->turbo, r->block, &unit->turbo);
+    else
         return;
-    ldpc_harden(&l->code, r->block, l->symbols);
-    unit->ldpc = ldpc_decode(&l->code, &l->work, l->symbols, LDPC_ITERATIONS, r->block);
-    unit->quality = unit->ldpc.decoded ? CADU_GOOD : CADU_ERRED;
+    unit->quality = good ? CADU_GOOD : CADU_ERRED;
 }
 
 /* The unit whose marker is there, if all of it is. */
@@ -250,7 +332,7 @@ static bool take_unit(struct cadu_reader *r, const struct hit *hit, struct cadu 
 {
     const struct cadu_format *f = &r->format;
     size_t body = hit->at + marker_bits(f), len = body_len(f);
-    if (body + 8 * len > 8 * r->have)
+    if (body + body_bits(f) > 8 * r->have)
         return false;
     copy_bits(r, body, len, hit->inverted);
     if (f->randomised)
@@ -264,7 +346,7 @@ static bool take_unit(struct cadu_reader *r, const struct hit *hit, struct cadu 
     count_unit(&r->counts, unit);
     r->inverted = hit->inverted;
     r->locked = true;
-    r->at = body + 8 * len;
+    r->at = body + body_bits(f);
     return true;
 }
 
@@ -308,13 +390,13 @@ static bool search_unit(struct cadu_reader *r, struct cadu *unit)
 static bool continue_unit(struct cadu_reader *r, struct cadu *unit)
 {
     const unsigned bits = marker_bits(&r->format);
-    size_t due = r->at + 8 * cadu_len(&r->format), last = due + r->slip_max + bits;
+    size_t due = r->at + cadu_bits(&r->format), last = due + r->slip_max + bits;
     if (last > 8 * r->have)
         return false;
     struct hit between = search_bits(r, r->at, due - r->slip_max + bits - 1);
     if (between.at != NOWHERE)
         return take_found(r, &between, unit);
-    if (find_near(r, due).errors > r->marker_errors) {
+    if (find_near(r, due).errors > near_errors(r)) {
         lose_sync(r);
         skip_bits(r, due);
         return false;
@@ -329,7 +411,7 @@ static bool follow_unit(struct cadu_reader *r, struct cadu *unit)
     if (r->at + r->slip_max + marker_bits(&r->format) > 8 * r->have)
         return false;
     struct hit near = find_near(r, r->at);
-    if (near.errors > r->marker_errors)
+    if (near.errors > near_errors(r))
         return continue_unit(r, unit);
     unit->marker_errors = near.errors;
     unit->slip = (int)((ptrdiff_t)near.at - (ptrdiff_t)r->at);

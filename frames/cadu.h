@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channel access data units (CCSDS 131.0-B): a marker, then a frame or a Reed-Solomon codeblock,
+ * Channel access data units (CCSDS 131.0-B): a marker, then a frame or a codeword of it,
  * randomised or not. They are read from the octets of a demodulator, which knows neither where an
  * octet begins nor whether all bits are inverted.
  *
@@ -9,7 +9,7 @@
  *     while (cadu_reader_next(r, &cadu))
  *         …
  *
- *            marker found anywhere, without errors (LDPC: few)
+ *            marker found anywhere, without errors (LDPC, turbo: few)
  *     SEARCH ─────────────────────────────────────► LOCK ──┐ marker near its place, with few
  * errors; ▲                                            │ ▲──┘ or the one after it, without errors
  *        └────────────────────────────────────────────┘
@@ -23,6 +23,7 @@
 #include "frames/ldpc.h"
 #include "frames/pn.h"
 #include "frames/rs.h"
+#include "frames/turbo.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,17 +31,23 @@ extern "C" {
 
 #define CADU_SLIP_MAX 8          /* bits */
 #define CADU_MARKER_ERRORS_MAX 8 /* bits; half of the marker would be chance */
-#define CADU_MARKER_MAX 8        /* octets */
+#define CADU_MARKER_MAX 24       /* octets */
 
 /* The attached sync markers (131.0-B 9.3): each belongs to channel codes, with which the unit that
  * is read and written here may go on to a modem. */
 enum cadu_marker {
-    CADU_MARKER_32, /* 1ACFFC1D: of all but turbo codes and these: */
-    CADU_MARKER_64  /* 034776C7272895B0: LDPC codes of rates 1/2, 2/3, 4/5 (AR4JA), turbo 1/2 */
+    CADU_MARKER_32,  /* 1ACFFC1D: of all but turbo codes and these: */
+    CADU_MARKER_64,  /* 034776C7272895B0: LDPC codes of rates 1/2, 2/3, 4/5 (AR4JA), turbo 1/2 */
+    CADU_MARKER_96,  /* 25D5C0CE8990F6C9461BF79C: turbo 1/3 */
+    CADU_MARKER_128, /* that of 64 bits, and its complement: turbo 1/4 */
+    CADU_MARKER_192  /* that of 96 bits, and its complement: turbo 1/6 */
 };
 
-/* Octets: 4 or 8. */
+/* Octets: 4 to CADU_MARKER_MAX. */
 size_t cadu_marker_len(enum cadu_marker marker);
+
+/* That of a turbo code. */
+enum cadu_marker cadu_turbo_marker(enum turbo_rate rate);
 
 /* An LDPC code (ldpc_init) and the memory of its decoder, the caller's. One thread uses it at a
  * time. */
@@ -50,11 +57,21 @@ struct cadu_ldpc {
     uint8_t symbols[LDPC_CODEWORD_MAX];
 };
 
+/* Likewise a turbo code (turbo_init). `checked`: frames end with a frame error control field, by
+ * which the decoder knows when it is done. */
+struct cadu_turbo {
+    struct turbo code;
+    struct turbo_work work;
+    uint8_t symbols[TURBO_CODEWORD_MAX];
+    bool checked;
+};
+
 struct cadu_format {
-    uint32_t frame_len;     /* octets of the frame, 1 to FRAME_LENGTH_MAX */
-    const struct rs *rs;    /* NULL: without code. Must outlive readers and writers */
-    unsigned depth;         /* with code: codewords of a codeblock, 1 to RS_DEPTH_MAX */
-    struct cadu_ldpc *ldpc; /* NULL: without, as with Reed-Solomon. A frame is one block of it */
+    uint32_t frame_len;       /* octets of the frame, 1 to FRAME_LENGTH_MAX */
+    const struct rs *rs;      /* NULL: without code. Must outlive readers and writers */
+    unsigned depth;           /* with code: codewords of a codeblock, 1 to RS_DEPTH_MAX */
+    struct cadu_ldpc *ldpc;   /* NULL: without, as with Reed-Solomon. A frame is one block of it */
+    struct cadu_turbo *turbo; /* likewise */
     bool randomised;
     enum pn_sequence sequence; /* PN_TM or PN_TM_LONG, when randomised */
     enum cadu_marker marker;
@@ -63,11 +80,15 @@ struct cadu_format {
 /* NULL, or a text that says what is wrong with it. */
 const char *cadu_problem(const struct cadu_format *f);
 
-/* Octets of a unit, its marker included; the format has no problem. */
+/* Bits of a unit, its marker included; the format has no problem. Units of turbo codes of rate 1/3
+ * are no whole octets: they have four bits more. */
+size_t cadu_bits(const struct cadu_format *f);
+
+/* Octets of a unit, rounded up. */
 size_t cadu_len(const struct cadu_format *f);
 
 /* Writes the unit of a frame of f->frame_len octets into `out`, cadu_len octets that do not overlap
- * the frame. */
+ * the frame. Bits behind the unit are 0. */
 void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out);
 
 /* What is known of a frame's octets. */
@@ -80,21 +101,22 @@ enum cadu_quality {
 struct cadu {
     struct slice frame; /* in the reader's block, until the next call */
     enum cadu_quality quality;
-    struct rs_result rs;     /* zeros without code */
-    struct ldpc_result ldpc; /* likewise; of hard decisions */
-    bool inverted;           /* the bits were, and are not any more */
-    bool marker_missing;     /* the marker has more errors than allowed; the next one is right */
-    unsigned marker_errors;  /* bits; 0 when it is missing */
-    int slip;                /* position of the marker minus the expected one, bits */
-    bool resynchronised;     /* it was found elsewhere: by searching */
+    struct rs_result rs;       /* zeros without code */
+    struct ldpc_result ldpc;   /* likewise; of hard decisions */
+    struct turbo_result turbo; /* likewise */
+    bool inverted;             /* the bits were, and are not any more */
+    bool marker_missing;       /* the marker has more errors than allowed; the next one is right */
+    unsigned marker_errors;    /* bits; 0 when it is missing */
+    int slip;                  /* position of the marker minus the expected one, bits */
+    bool resynchronised;       /* it was found elsewhere: by searching */
 };
 
 /* Of all units. */
 struct cadu_counts {
     uint64_t frames, erred;
-    uint64_t corrected; /* symbols; bits of LDPC */
+    uint64_t corrected; /* symbols; bits of LDPC and turbo codes */
     uint64_t codewords_failed;
-    uint64_t iterations;     /* of the LDPC decoder */
+    uint64_t iterations;     /* of the LDPC or turbo decoder */
     uint64_t slips;          /* frames with a slip */
     uint64_t resynchronised; /* frames, the first one included */
     /* times that neither a marker nor the one after it was at its expected position */
@@ -107,7 +129,9 @@ struct cadu_counts {
 
 struct cadu_reader {
     struct cadu_format format;
-    unsigned marker_errors;  /* permitted bit errors of a marker near its expected position */
+    /* Permitted bit errors of a marker near its expected position. Of longer markers there are
+     * more, in proportion: 18, 28 and 48 of 96, 128 and 192 bits for CADU_MARKER_ERRORS_MAX. */
+    unsigned marker_errors;
     unsigned slip_max;       /* bits that it may be early or late */
     uint8_t *buffer, *block; /* the caller's */
     size_t room, have;       /* octets of the buffer; what is not read begins at bit `at` */

@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 enum { ROOM = 2048, UNIT_MAX = 1100 };
 
 static struct rs codes[2];
+static struct cadu_turbo turbo;
 
 static const struct cadu_format formats[] = {
     {.frame_len = 1},
@@ -19,13 +20,14 @@ static const struct cadu_format formats[] = {
     {.frame_len = 20, .rs = &codes[0], .depth = 1, .randomised = true, .sequence = PN_TM_LONG},
     {.frame_len = 60, .rs = &codes[1], .depth = 4},
     {.frame_len = 20, .marker = CADU_MARKER_64},
+    {.frame_len = 223, .turbo = &turbo, .marker = CADU_MARKER_96},
 };
 
 static void check_unit(const struct cadu_format *f, const struct cadu *unit, const uint8_t *block)
 {
     uint8_t written[UNIT_MAX], again[UNIT_MAX];
     assert(unit->frame.data == block && unit->frame.len == f->frame_len);
-    assert((unit->quality == CADU_UNKNOWN) == (f->rs == NULL));
+    assert((unit->quality == CADU_UNKNOWN) == (f->rs == NULL && f->turbo == NULL));
     assert(unit->rs.failed == 0 || unit->quality == CADU_ERRED);
     if (unit->quality == CADU_ERRED)
         return;
@@ -38,7 +40,8 @@ static void check_unit(const struct cadu_format *f, const struct cadu *unit, con
     memcpy(cadu_reader_space(&r, &room), written, cadu_len(f));
     cadu_reader_fed(&r, cadu_len(f));
     assert(cadu_reader_next(&r, &other) && memcmp(again, block, f->frame_len) == 0);
-    assert(other.rs.corrected == 0 && !other.inverted && r.counts.skipped_bits == 0);
+    assert(other.rs.corrected == 0 && other.turbo.corrected == 0 && !other.inverted &&
+           r.counts.skipped_bits == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -50,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!ready) {
         rs_init(&codes[0], RS_255_223, RS_DUAL);
         rs_init(&codes[1], RS_255_239, RS_CONVENTIONAL);
+        turbo_init(&turbo.code, TURBO_1_3, 1784);
         ready = true;
     }
     if (len < 3)

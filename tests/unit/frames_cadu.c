@@ -56,7 +56,7 @@ static size_t put_unit(const struct cadu_format *f, uint32_t n, bool inverted)
     size_t at = stream.count;
     make_frame(n, frame, f->frame_len);
     cadu_write(f, frame, unit);
-    put_bits(unit, 8 * cadu_len(f), inverted);
+    put_bits(unit, cadu_bits(f), inverted);
     return at;
 }
 
@@ -392,6 +392,58 @@ START_TEST(ldpc_units)
 }
 END_TEST
 
+/* Turbo codewords of each rate, at any bit, with as many wrong bits as they work with, and with too
+ * many. Rate 1/3 moves by half an octet with each unit. Frames have no check value here. */
+START_TEST(turbo_units)
+{
+    static const double wrong[TURBO_RATES] = {0.05, 0.09, 0.12, 0.15};
+    static const size_t bits[TURBO_RATES] = {64 + 3576, 96 + 5364, 128 + 7152, 192 + 10728};
+    static struct cadu_turbo turbo;
+    struct cadu unit;
+    for (int rate = 0; rate < TURBO_RATES; rate++) {
+        struct cadu_format f = {.frame_len = 223,
+                                .turbo = &turbo,
+                                .randomised = true,
+                                .sequence = PN_TM,
+                                .marker = cadu_turbo_marker((enum turbo_rate)rate)};
+        struct rng r;
+        rng_init(&r, 12);
+        turbo_init(&turbo.code, (enum turbo_rate)rate, 1784);
+        ck_assert_ptr_null(cadu_problem(&f));
+        ck_assert_uint_eq(cadu_bits(&f), bits[rate]);
+        stream.count = 0;
+        put_noise(&r, 13);
+        uint64_t flipped = 0;
+        for (uint32_t n = 0; n < 20; n++) {
+            size_t at = put_unit(&f, n, n % 2 == 1), body = at + 8 * cadu_marker_len(f.marker);
+            for (; at < stream.count; at++) {
+                const bool flip = rng_chance(&r, n % 5 == 4 && at >= body ? 0.3 : wrong[rate]);
+                if (flip)
+                    flip_bit(at);
+                flipped += flip && at >= body && n % 5 != 4;
+            }
+        }
+        open_reading(&f, &r, true);
+        reading.reader.marker_errors = CADU_MARKER_ERRORS_MAX;
+        for (uint32_t n = 0; n < 20; n++) {
+            ck_assert(read_unit(&unit));
+            ck_assert_int_eq(unit.quality, n % 5 == 4 ? CADU_ERRED : CADU_GOOD);
+            ck_assert_uint_eq(unit.turbo.decoded, n % 5 != 4);
+            if (n % 5 != 4)
+                assert_frame(&unit, &f, n);
+        }
+        const struct cadu_counts *c = &reading.reader.counts;
+        ck_assert(c->corrected == flipped && c->erred == 4 && c->codewords_failed == 4);
+        ck_assert_uint_ge(c->iterations, 16 + 4 * TURBO_ITERATIONS);
+        f.frame_len = 224;
+        ck_assert_ptr_nonnull(cadu_problem(&f));
+        f.frame_len = 223;
+        f.rs = &rs_223;
+        ck_assert_ptr_nonnull(cadu_problem(&f));
+    }
+}
+END_TEST
+
 START_TEST(problems)
 {
     struct cadu_format f = {.frame_len = 1115};
@@ -426,4 +478,5 @@ SUITE(frames_cadu, t)
     tcase_add_test(t, quality);
     tcase_add_test(t, problems);
     tcase_add_test(t, ldpc_units);
+    tcase_add_test(t, turbo_units);
 }

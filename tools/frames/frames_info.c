@@ -173,8 +173,10 @@ static void print_cadus(const struct source *s)
     const struct cadu_counts *c = &s->cadus.counts;
     print_count(s->qualities[CADU_ERRED], "frames could not be decoded");
     print_count(s->corrected_frames, "frames were corrected");
-    print_count(c->corrected, s->o->ldpc_coded ? "bits were corrected" : "symbols were corrected");
-    print_count(c->iterations, "iterations of the LDPC decoder");
+    print_count(c->corrected, s->o->ldpc_coded || s->o->turbo_coded ? "bits were corrected"
+                                                                    : "symbols were corrected");
+    print_count(c->iterations, s->o->turbo_coded ? "iterations of the turbo decoder"
+                                                 : "iterations of the LDPC decoder");
     print_count(c->slips, "markers came a few bits early or late");
     print_count(c->inversions, "changes of polarity");
     print_count(c->markers_missing, "markers had too many errors");
@@ -223,9 +225,12 @@ static void print_each(const struct source *s)
 {
     const struct cadu *u = &s->unit;
     printf("%" PRIu64 ",%s,%u,%u,%u,%d,%d,%u,%d,%d,%u\n", s->cadus.counts.frames - 1,
-           qualities[u->quality], u->rs.corrected + u->ldpc.corrected, u->rs.worst,
-           u->rs.failed + (u->ldpc.iterations > 0 && !u->ldpc.decoded), u->inverted, u->slip,
-           u->marker_errors, u->marker_missing, u->resynchronised, u->ldpc.iterations);
+           qualities[u->quality], u->rs.corrected + u->ldpc.corrected + u->turbo.corrected,
+           u->rs.worst,
+           u->rs.failed + (u->ldpc.iterations > 0 && !u->ldpc.decoded) +
+               (u->turbo.iterations > 0 && !u->turbo.decoded),
+           u->inverted, u->slip, u->marker_errors, u->marker_missing, u->resynchronised,
+           u->ldpc.iterations + u->turbo.iterations);
 }
 
 static int list_cadus(const struct frames_options *o)
@@ -242,8 +247,8 @@ static int list_cadus(const struct frames_options *o)
         print_each(&s);
     bool good = !s.failed && s.cadus.counts.frames > 0;
     if (!good && !s.failed)
-        frames_error(
-            "there is no CADU of this format; see --length, --rs, --ldpc and what follows");
+        frames_error("there is no CADU of this format; see --length, --rs, --ldpc, --turbo and "
+                     "what follows");
     source_close(&s);
     return good ? EXIT_DONE : EXIT_FAILED;
 }

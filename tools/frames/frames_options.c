@@ -50,6 +50,18 @@ void frames_set_ldpc(struct argp_state *state, const struct argument *row, char 
         o->marker = CADU_MARKER_64;
 }
 
+void frames_set_turbo(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    static const char *const rates[TURBO_RATES] = {"1/2", "1/3", "1/4", "1/6"};
+    struct frames_options *o = base;
+    const int i = find_word(arg, rates, TURBO_RATES);
+    if (i < 0)
+        argument_want(state, row->name, arg, "1/2, 1/3, 1/4 or 1/6");
+    o->turbo_coded = true;
+    o->turbo_rate = (enum turbo_rate)i;
+    o->marker = cadu_turbo_marker(o->turbo_rate);
+}
+
 const struct argument frames_format[] = {
     {"kind", 'k', "KIND", .help = "tm, aos (default), uslp or tc", .group = 5,
      FRAMES_WORD(format.kind, "tm|aos|uslp|tc")},
@@ -86,6 +98,8 @@ const struct argument frames_format[] = {
      FRAMES_WORD(basis, FRAMES_BASES)},
     {"ldpc", 0, "RATE", .help = "CADUs: 1/2, 2/3, 4/5 (with the long marker) or 7/8; none",
      .group = 8, .own = frames_set_ldpc},
+    {"turbo", 0, "RATE", .help = "CADUs: 1/2, 1/3, 1/4 or 1/6, with its marker; none", .group = 8,
+     .own = frames_set_turbo},
     {"convolutional", 0, "RATE", .help = "CADUs: 1/2, 2/3, 3/4, 5/6 or 7/8; none", .group = 8,
      .own = set_convolutional},
     {"soft", 0, .help = "An octet for each symbol: 0 surely 0, 255 surely 1", .group = 8,
@@ -126,7 +140,8 @@ struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs 
                             .randomised = o->randomised,
                             .sequence = o->sequence,
                             .marker = o->marker,
-                            .ldpc = o->ldpc};
+                            .ldpc = o->ldpc,
+                            .turbo = o->turbo};
     if (o->rs != 0) {
         rs_init(rs, o->rs == 223 ? RS_255_223 : RS_255_239, o->basis);
         f.rs = rs;
@@ -146,6 +161,21 @@ static void check_ldpc(struct argp_state *state, const struct frames_options *o,
                    ldpc_problem(o->ldpc_rate, 8 * o->format.length));
 }
 
+static void check_turbo(struct argp_state *state, const struct frames_options *o, bool cadus)
+{
+    const uint32_t len = o->format.length;
+    if (!o->turbo_coded)
+        return;
+    if (!cadus)
+        argp_error(state, "--turbo: --from cadu or --to cadu is missing");
+    if (o->rs != 0 || o->ldpc_coded || o->coded)
+        argp_error(state, "--turbo: --rs, --ldpc and --convolutional are other codes");
+    if (o->marker != cadu_turbo_marker(o->turbo_rate))
+        argp_error(state, "--turbo: each rate has its own marker; leave out --long-marker");
+    if (turbo_problem(o->turbo_rate, 8 * len) != NULL)
+        argp_error(state, "--length %u: %s", len, turbo_problem(o->turbo_rate, 8 * len));
+}
+
 static void check_codes(struct argp_state *state, struct frames_options *o)
 {
     struct rs rs;
@@ -160,6 +190,7 @@ static void check_codes(struct argp_state *state, struct frames_options *o)
     if (!cadus && (o->rs != 0 || o->keep_erred))
         argp_error(state, "--rs and --erred are of CADUs: --from cadu or --to cadu is missing");
     check_ldpc(state, o, cadus);
+    check_turbo(state, o, cadus);
     if (o->each && o->from != CONTENT_CADU)
         argp_error(state, "--each lists CADUs: --from cadu is missing");
     if (cadus && cadu_problem(&f) != NULL)

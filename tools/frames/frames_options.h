@@ -33,7 +33,7 @@ void frames_check_line(struct argp_state *state, void *base);
 /* Rows of several tables: the format and the codes of frames; files that are read; that are
  * written. */
 extern const struct argument frames_format[], frames_from[], frames_output[];
-argument_setter frames_set_rs, frames_set_ldpc;
+argument_setter frames_set_rs, frames_set_ldpc, frames_set_turbo;
 #define FRAMES_SECURITY                                                                            \
     {                                                                                              \
         "sdls", 0, "FILE", .help = "Security associations of the frames (CCSDS 355.0-B)",          \

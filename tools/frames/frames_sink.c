@@ -109,6 +109,22 @@ static bool write_unit(struct sink *s, uint8_t *data, size_t len)
     return write_octets(s, data, len);
 }
 
+/* CADUs of so many bits follow each other without a gap: half an octet waits for the next one.
+ * Returns whole octets. */
+static size_t join_halves(struct sink *s, size_t bits)
+{
+    assert(bits % 4 == 0 && bits < 8 * CODED_MAX - 4);
+    if (s->half) {
+        for (size_t i = bits / 8; i > 0; i--)
+            s->coded[i] = (uint8_t)(s->coded[i - 1] << 4 | s->coded[i] >> 4);
+        s->coded[0] = (uint8_t)(s->rest | s->coded[0] >> 4);
+        bits += 4;
+    }
+    s->half = bits % 8 != 0;
+    s->rest = s->half ? s->coded[bits / 8] & 0xf0 : 0;
+    return bits / 8;
+}
+
 /* The time is this machine's, a microsecond behind the last one at least. */
 static bool write_head(struct sink *s, struct slice frame)
 {
@@ -152,7 +168,7 @@ bool sink_frame(struct sink *s, struct slice frame)
         cadu_write(&s->cadu, frame.data, s->coded);
         size_t n = cadu_len(&s->cadu);
         if (!s->o->coded)
-            return write_unit(s, s->coded, n);
+            return write_unit(s, s->coded, join_halves(s, cadu_bits(&s->cadu)));
         return write_symbols(s, symbol_writer_encode(&s->writer, s->coded, n, s->symbols), false);
     }
     if (s->o->to == CONTENT_MODEM && !write_head(s, frame))
@@ -264,6 +280,8 @@ int sink_close(struct sink *s)
 {
     if (s->file != NULL && !s->failed && s->open)
         (void)sink_fill(s);
+    if (s->file != NULL && !s->failed && s->half)
+        (void)write_unit(s, &s->rest, 1);
     if (s->file != NULL && !s->failed && s->o->coded && s->o->to == CONTENT_CADU)
         (void)write_symbols(s, symbol_writer_end(&s->writer, s->symbols), true);
     if (s->file != NULL && (s->file == stdout ? fflush(s->file) : fclose(s->file)) != 0 &&

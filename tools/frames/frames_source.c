@@ -168,7 +168,8 @@ static bool next_cadu(struct source *s, struct slice *out)
 {
     while (next_unit(s)) {
         s->qualities[s->unit.quality]++;
-        s->corrected_frames += s->unit.rs.corrected > 0 || s->unit.ldpc.corrected > 0;
+        s->corrected_frames +=
+            s->unit.rs.corrected > 0 || s->unit.ldpc.corrected > 0 || s->unit.turbo.corrected > 0;
         s->worst = s->unit.rs.worst > s->worst ? s->unit.rs.worst : s->worst;
         *out = s->unit.frame;
         if (s->unit.quality != CADU_ERRED || s->o->keep_erred)

@@ -78,6 +78,7 @@ static const struct command commands[] = {
      "  helio-frames gen --to cadu --rs 223 --bit-errors 0.001 -o /tmp/r.cadu\n"
      "  helio-frames gen -l 512 --to cadu --ldpc 1/2 --bit-errors 0.03 \\\n"
      "      -o /tmp/l.cadu\n"
+     "  helio-frames gen --to cadu --turbo 1/3 --bit-errors 0.1 -o /tmp/t.cadu\n"
      "  helio-frames gen --to cadu --convolutional 1/2 -o /tmp/v.symbols\n"
      "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
      "      -o /tmp/a.cltu\n"
@@ -97,6 +98,7 @@ static const struct command commands[] = {
      "  helio-frames info --from cadu --rs 223 --each /tmp/r.cadu\n"
      "  helio-frames info -l 512 --from cadu --ldpc 1/2 --marker-errors 8 \\\n"
      "      /tmp/l.cadu\n"
+     "  helio-frames info --from cadu --turbo 1/3 --marker-errors 8 /tmp/t.cadu\n"
      "  helio-frames info --sdls /tmp/sdls.yaml --numbered /tmp/s.frames\n"
      "  helio-frames info --from cadu --convolutional 1/2 /tmp/v.symbols\n"
      "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
@@ -136,16 +138,31 @@ static const struct command commands[] = {
      "\nexit codes: 0 all packets came (-n, --numbered), or a signal ended it,\n"
      "1 they did not, 2 usage"}};
 
-/* The tables and the memory of an LDPC code are the command's, as long as it runs. */
-static int run_coded(const struct command *c, struct frames_options *o)
+/* False: memory is out. */
+static bool make_codes(struct frames_options *o)
 {
     if (o->ldpc_coded) {
         o->ldpc = malloc(sizeof *o->ldpc);
-        if (o->ldpc == NULL) {
-            frames_error("out of memory");
-            return EXIT_FAILED;
-        }
+        if (o->ldpc == NULL)
+            return false;
         ldpc_init(&o->ldpc->code, o->ldpc_rate, 8 * o->format.length);
+    }
+    if (o->turbo_coded) {
+        o->turbo = malloc(sizeof *o->turbo);
+        if (o->turbo == NULL)
+            return false;
+        turbo_init(&o->turbo->code, o->turbo_rate, 8 * o->format.length);
+        o->turbo->checked = o->format.fecf == 2;
+    }
+    return true;
+}
+
+/* The tables and the memory of an LDPC or turbo code are the command's, as long as it runs. */
+static int run_coded(const struct command *c, struct frames_options *o)
+{
+    if (!make_codes(o)) {
+        frames_error("out of memory");
+        return EXIT_FAILED;
     }
     int code = frames_security_open(c, o);
     if (code == EXIT_DONE) {
@@ -154,6 +171,7 @@ static int run_coded(const struct command *c, struct frames_options *o)
         code = code == EXIT_DONE ? noted : code;
     }
     free(o->ldpc);
+    free(o->turbo);
     return code;
 }
 

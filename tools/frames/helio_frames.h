@@ -66,6 +66,9 @@ struct frames_options {
     bool ldpc_coded; /* CADUs by an LDPC code of that rate, in that memory */
     enum ldpc_rate ldpc_rate;
     struct cadu_ldpc *ldpc;
+    bool turbo_coded; /* likewise by a turbo code */
+    enum turbo_rate turbo_rate;
+    struct cadu_turbo *turbo;
     bool coded; /* CADUs by a convolutional code */
     bool soft;  /* its symbols have an octet each */
     struct conv_format convolutional;
@@ -203,7 +206,9 @@ struct sink {
     enum cadu_quality quality; /* of the frame that is written next, as the user knows it */
     uint64_t last_time;        /* of heads, Unix time in ns */
     struct rng rng;
-    uint64_t next_error;                        /* bits until one is inverted */
+    uint64_t next_error; /* bits until one is inverted */
+    bool half;           /* the last CADU has left half an octet: `rest`, its upper bits */
+    uint8_t rest;
     uint64_t frames, packets, too_long, erased; /* too_long: packets that no TC frame holds */
     bool failed;
 };
