@@ -49,6 +49,7 @@ struct queue {
      * of these before the next bundle (agent_sending.c). */
     uint64_t sending;
     struct list sending_wait;
+    uint64_t pauses; /* of bundles that waited for bytes of other links, so far */
     struct service service;
     struct list parties; /* of a link (agent_party.c) */
     /* Joined bundles in agent.verifying: they do not use the window. */
@@ -226,19 +227,20 @@ struct agent {
     struct security_policy *security;     /* NULL: none */
     struct permits *permits[PERMIT_WAYS]; /* NULL: no rules */
     struct list answers, recalls, removals, ready;
-    struct list restored;        /* to be placed */
-    struct list leaving;         /* links */
-    struct list resuming;        /* queues */
-    struct list sending_waits;   /* queues */
-    struct hash kinds;           /* except rests */
-    struct hash targets;         /* of these */
-    struct kinds unrouted_kinds; /* of bundles without a route */
-    struct list asking;          /* kinds */
-    struct heap moving;          /* has a place for every kind */
-    struct list spent;           /* empty ranks of bands, to be freed */
-    bool place;                  /* bundles without a route may have one now */
-    bool anew;                   /* queued bundles of links may have another route now */
-    bool heads;                  /* bundles at the heads of these queues may, too */
+    struct list restored;               /* to be placed */
+    struct list leaving;                /* links */
+    struct list resuming;               /* queues */
+    struct list sending_waits;          /* queues */
+    const struct queue *sending_beyond; /* has a first bundle beyond what all may have; or NULL */
+    struct hash kinds;                  /* except rests */
+    struct hash targets;                /* of these */
+    struct kinds unrouted_kinds;        /* of bundles without a route */
+    struct list asking;                 /* kinds */
+    struct heap moving;                 /* has a place for every kind */
+    struct list spent;                  /* empty ranks of bands, to be freed */
+    bool place;                         /* bundles without a route may have one now */
+    bool anew;                          /* queued bundles of links may have another route now */
+    bool heads;                         /* bundles at the heads of these queues may, too */
     struct record *polled; /* freed at the next poll, because the last action refers to its bytes */
     struct notice *notices; /* ring */
     size_t notices_at, notices_len, notices_cap;
@@ -350,15 +352,14 @@ void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_ref
 void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from);
 
 /* agent_sending.c. permits: may the link get this bundle now? permits_load: may the bundle at the
- * head of a link's queue be loaded, although memory_make_room found no room? Else sending_wait: the
- * queue is woken (sending_wake) when bytes return. add: `out` was given to the link; sub: its
- * outcome is known. */
+ * head of a link's queue be loaded, although memory_make_room found no room? Else sending_wait, if
+ * the link has bytes in transmission: the queue is woken when bytes return. add: `out` was given to
+ * the link; sub: its outcome is known. */
 bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r);
 bool sending_permits_load(const struct agent *a, const struct record *r);
 void sending_wait(struct agent *a, struct queue *q);
 void sending_add(struct agent *a, struct record *r, const struct buf *out);
 void sending_sub(struct agent *a, struct record *r);
-void sending_wake(struct agent *a);
 void sending_check(const struct agent *a, const struct queue *q);
 
 /* agent_party.c. alone: all of the queue's bundles are of one party. behind: bytes in the bands of
@@ -395,11 +396,13 @@ void queue_check(const struct agent *a, const struct queue *q);
 
 /* agent_memory.c. rest: call it after each change of the record's state or bytes; its bytes may
  * leave memory if its turn is not near. wake: call it before its turn. make_room, for r: true if
- * this many bytes more fit. open: the queue is now open, or closed. */
+ * this many bytes more fit. shrink: drops what it may until the memory is within its limit. open:
+ * the queue is now open, or closed. */
 void memory_init(struct agent *a);
 void memory_rest(struct agent *a, struct record *r);
 void memory_wake(struct agent *a, struct record *r);
 bool memory_make_room(struct agent *a, const struct record *r, uint64_t more);
+void memory_shrink(struct agent *a);
 bool memory_full(const struct agent *a, uint64_t more);
 /* Is more than half of it with bundles that do not rest? */
 bool memory_crowded(const struct agent *a);

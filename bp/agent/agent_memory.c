@@ -117,6 +117,13 @@ bool memory_make_room(struct agent *a, const struct record *r, uint64_t more)
     return true;
 }
 
+void memory_shrink(struct agent *a)
+{
+    struct record *last;
+    while (memory_full(a, 0) && (last = find_last(a)) != NULL)
+        record_release(a, last);
+}
+
 bool memory_full(const struct agent *a, uint64_t more)
 {
     const uint64_t used = a->counters.memory_bytes + a->loading_bytes;
@@ -149,9 +156,8 @@ void memory_open(struct agent *a, struct queue *q, bool open)
         return;
     q->open = open;
     bands_each_front(&q->bands, open ? wake_list : rest_list, a);
-    struct record *last;
-    while (!open && memory_full(a, 0) && (last = find_last(a)) != NULL)
-        record_release(a, last);
+    if (!open)
+        memory_shrink(a);
 }
 
 /* They assert in every build, with NDEBUG too: tests rely on them. */

@@ -17,6 +17,8 @@
 
 #include "bp/agent/agent_impl.h"
 
+#define PAUSES_MAX 16 /* of bundles one after the other; then the queue waits for the first one */
+
 void queue_init(struct queue *q, uint64_t window)
 {
     *q = (struct queue){.window = window};
@@ -298,17 +300,15 @@ static int load_record(struct agent *a, struct record *r, struct agent_action *o
     return r->role == ROLE_WHOLE ? fragment_join(a, r, out) : queue_load(a, r, out);
 }
 
-/* first: it is the first of its queue, which is loaded although the memory is full. */
-static bool may_load(struct agent *a, struct queue *q, bool first, const struct record *r)
+/* The first of a queue is loaded although the memory is full, if it can be given then. */
+static bool may_load_first(struct agent *a, const struct queue *q, const struct record *r)
 {
-    const bool any = r->link == TO_ENDPOINT;
-    if (first && (any || (sending_permits(a, q, r) && sending_permits_load(a, r))))
+    if (r->link == TO_ENDPOINT)
         return true;
-    if (memory_make_room(a, r, r->bytes))
+    const bool permits = sending_permits(a, q, r);
+    if (permits && sending_permits_load(a, r))
         return true;
-    if (first)
-        sending_wait(a, q);
-    return false;
+    return (permits || q->sending > 0) && memory_make_room(a, r, r->bytes);
 }
 
 static void release_list(struct agent *a, struct list *l)
@@ -320,13 +320,21 @@ static void release_list(struct agent *a, struct list *l)
     }
 }
 
-/* Its first bundle waits for bytes of other bundles to return. */
-static void await_bytes(struct agent *a, struct queue *q, struct band *b)
+/* The first bundle of a link's queue waits for bytes to return. With none of the link's in
+ * transmission it pauses, and others go on: true. */
+static bool await_bytes(struct agent *a, struct queue *q, struct record *first)
 {
+    if (q->sending == 0) {
+        q->pauses++;
+        queue_pause(a, first, tick_add(a->now.now, a->config.retry_min));
+        memory_shrink(a);
+        return true;
+    }
     sending_wait(a, q);
-    trim_front(a, q, b, PREFETCH);
+    trim_front(a, q, first->band, PREFETCH);
     if (memory_full(a, 0))
         bands_each_front(&q->bands, release_list, a);
+    return false;
 }
 
 /* Moves bundles up from the back; 1 when one must be loaded for it. */
@@ -336,11 +344,14 @@ static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t
     while (b->back.waiting > 0 && front_has_room(q, b, ahead)) {
         struct record *r =
             turns_first(a, &b->back, q->window + PREFETCH, service_octets(&q->service));
-        if (r->buf == NULL && !may_load(a, q, keeps_bytes(q, b, ahead, r), r))
+        const bool first = r->buf == NULL && keeps_bytes(q, b, ahead, r);
+        if (r->buf == NULL && !first && !memory_make_room(a, r, r->bytes))
             break;
         kind_leave(a, r);
         memory_wake(a, r);
         bands_move_up(a, &q->bands, r);
+        if (first && !may_load_first(a, q, r))
+            break; /* ready_band sees to it */
         if (r->buf == NULL && load_record(a, r, out))
             return 1;
     }
@@ -380,8 +391,10 @@ static int ready_band(struct agent *a, struct queue *q, struct band *b, uint64_t
     if (before > 0) {
         struct record *r = container_of(list_first(&b->front), struct record, node);
         if (r->buf == NULL && !r->loading) {
-            if (!may_load(a, q, true, r))
+            if (!may_load_first(a, q, r)) {
+                *moved = await_bytes(a, q, r) || *moved;
                 return 0;
+            }
             if (load_record(a, r, out))
                 return 1;
             if (r->buf != NULL || r->state != STATE_FRONT) {
@@ -420,7 +433,10 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
     if (!list_empty(&q->resumed))
         return 0; /* those that come back go first, in their order; then it is woken */
     list_sub(&q->sending_wait);
+    const uint64_t pauses = q->pauses;
     for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
+        if (q->pauses - pauses >= PAUSES_MAX)
+            return 0;
         const enum bundle_priority next = bands_turn(&q->bands);
         if (next != BUNDLE_PRIORITIES && count_given(q) < q->window) {
             struct band *b = bands_first(&q->bands, next);
@@ -430,7 +446,8 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
                     return 1;
                 continue;
             }
-            await_bytes(a, q, b);
+            if (await_bytes(a, q, r))
+                continue;
         }
         moved = false;
         for (int p = BUNDLE_PRIORITIES - 1; p >= 0 && !moved; p--) {

@@ -422,18 +422,14 @@ void record_release(struct agent *a, struct record *r)
     a->counters.memory_bytes -= r->buf->cap;
     buf_drop(r->buf);
     r->buf = NULL;
-    sending_wake(a);
 }
 
 void record_load_done(struct agent *a, struct record *r)
 {
     assert(!r->loading || a->loading_bytes >= r->bytes);
-    if (!r->loading)
-        return;
+    if (r->loading)
+        a->loading_bytes -= r->bytes;
     r->loading = false;
-    a->loading_bytes -= r->bytes;
-    if (a->loading_bytes == 0)
-        sending_wake(a);
 }
 
 void record_leave_storing(struct agent *a, struct record *r)

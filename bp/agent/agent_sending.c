@@ -8,8 +8,13 @@
  * them: each link may have its part whatever others have, so links whose peers acknowledge nothing
  * leave it to others. Beyond its part a link gets a further bundle while it leaves as much of the
  * rest as it has. A first bundle that is longer than the part is permitted while it fits the rest,
- * and in any case when no other link has one. So a bundle may wait for the outcomes of other links:
- * bytes that return wake blocked links.
+ * and in any case when no other link has one. Beyond the rest one link at a time may have a first
+ * bundle that fits the memory (sending_beyond). So long bundles always go on beside links whose
+ * peers acknowledge theirs.
+ *
+ * A queue whose link has bytes in transmission waits for their outcome; bytes of others that return
+ * wake it, too. A first bundle that must wait for bytes of others pauses for retry_min, so that the
+ * bundles behind it go on.
  *
  * The bundle at the head of a queue is loaded although the memory of queued bundles is full, but
  * only while an eighth of the memory of all bundles stays free, or nothing is in transmission.
@@ -52,9 +57,26 @@ static uint64_t memory_left(const struct agent *a)
     return less(record_memory_max(a), record_memory_used(a));
 }
 
+static uint64_t shared_of(const struct agent *a)
+{
+    return record_memory_max(a) / 2 / 8;
+}
+
+/* What a link may have, whatever others have. */
+static uint64_t link_part(const struct agent *a)
+{
+    return shared_of(a) / count_links(a);
+}
+
+/* What all links may have beyond their parts. */
+static uint64_t rest_of(const struct agent *a)
+{
+    return record_memory_max(a) / 2 - shared_of(a);
+}
+
 bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r)
 {
-    const uint64_t all = a->counters.sending_bytes, half = record_memory_max(a) / 2;
+    const uint64_t all = a->counters.sending_bytes;
     if (all == 0 || record_memory_max(a) == UINT64_MAX)
         return true;
     if (!r->rewrite && !memory_crowded(a))
@@ -64,11 +86,12 @@ bool sending_permits(const struct agent *a, const struct queue *q, const struct 
     const uint64_t own = q->sending + bytes;
     if (own <= least_part(a))
         return true;
-    if (bytes > memory_left(a))
+    const bool moves = r->buf != NULL && memory_crowded(a); /* its bytes in memory are released */
+    if (bytes > memory_left(a) + (moves ? r->buf->cap : 0))
         return false;
-    const uint64_t shared = half / 8, part = shared / count_links(a);
-    const uint64_t rest = less(half - shared, all + bytes);
-    return own <= part || own - part <= rest || (q->sending == 0 && rest > 0);
+    const uint64_t part = link_part(a), rest = less(rest_of(a), all + bytes);
+    return own <= part || own - part <= rest ||
+           (q->sending == 0 && (rest > 0 || a->sending_beyond == NULL));
 }
 
 bool sending_permits_load(const struct agent *a, const struct record *r)
@@ -92,12 +115,14 @@ void sending_add(struct agent *a, struct record *r, const struct buf *out)
     r->sending = out->cap;
     r->queue->sending += out->cap;
     a->counters.sending_bytes += out->cap;
+    const bool first = r->queue->sending == out->cap && out->cap > link_part(a);
+    if (first && a->sending_beyond == NULL && a->counters.sending_bytes >= rest_of(a))
+        a->sending_beyond = r->queue;
 }
 
-void sending_wake(struct agent *a)
+static void wake_waits(struct agent *a)
 {
-    const bool none = a->counters.sending_bytes == 0;
-    for (unsigned n = 0; (n < WAKES || none) && !list_empty(&a->sending_waits); n++) {
+    for (unsigned n = 0; n < WAKES && !list_empty(&a->sending_waits); n++) {
         struct list *first = list_first(&a->sending_waits);
         list_sub(first);
         queue_wake(a, container_of(first, struct queue, sending_wait));
@@ -112,7 +137,9 @@ void sending_sub(struct agent *a, struct record *r)
     r->queue->sending -= r->sending;
     a->counters.sending_bytes -= r->sending;
     r->sending = 0;
-    sending_wake(a);
+    if (a->sending_beyond == r->queue && r->queue->sending == 0)
+        a->sending_beyond = NULL;
+    wake_waits(a);
 }
 
 /* It asserts in every build, with NDEBUG too: tests rely on it. */
@@ -121,12 +148,12 @@ void sending_sub(struct agent *a, struct record *r)
 
 void sending_check(const struct agent *a, const struct queue *q)
 {
-    const bool waits_for_something = a->counters.sending_bytes > 0 || a->loading_bytes > 0;
     uint64_t sending = 0;
     list_for_each (it, &q->busy)
         sending += container_of(it, struct record, node)->sending;
     assert(sending == q->sending);
-    /* It is woken by an outcome, a load or a release of memory, or was. */
-    assert(list_empty(&q->sending_wait) || waits_for_something || !q->open ||
-           q->bands.waiting == 0 || !list_empty(&q->node));
+    assert(a->sending_beyond != q || sending > 0);
+    /* It is woken by an outcome, or was. */
+    assert(list_empty(&q->sending_wait) || sending > 0 || !q->open || q->bands.waiting == 0 ||
+           !list_empty(&q->node));
 }

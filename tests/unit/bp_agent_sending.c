@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bundles that links have in transmission count in the memory of all bundles, and links share a
  * half of it. */
+#include <limits.h>
+
 #include "bp_agent_ways.h"
 
 #define SIZE 1000
@@ -89,7 +91,7 @@ START_TEST(links_share_a_half)
 }
 END_TEST
 
-enum { FIRST = 8 };
+enum { FIRST = 8, MANY = 40, LONG_SIZE = 190000 };
 
 /* With `count` links more, from FIRST on, of the nodes ipn:20.0, ipn:21.0, … */
 static void begin_many(struct binder *n, uint64_t total, uint32_t count, bool up)
@@ -123,20 +125,26 @@ static void switch_links(struct binder *n, uint32_t count, bool up)
     }
 }
 
-/* All that links have in transmission now. */
-static void end_all(struct binder *n, bool ok)
+/* `count` bundles that links have in transmission, of so many bytes or more. */
+static void end_some(struct binder *n, unsigned count, size_t least, bool ok)
 {
     struct agent_bundle_info all[256];
     const size_t len = agent_bundles(n->a, all, 256);
-    for (size_t i = 0; i < len; i++) {
-        if (strcmp(all[i].state, "sending") != 0)
+    for (size_t i = 0; i < len && count > 0; i++) {
+        if (strcmp(all[i].state, "sending") != 0 || all[i].bytes < least)
             continue;
         if (ok)
             agent_sent(n->a, all[i].key, true, n->now);
         else
             agent_failed(n->a, all[i].key, "test", n->now);
         clear_trace(n);
+        count--;
     }
+}
+
+static void end_all(struct binder *n, bool ok)
+{
+    end_some(n, UINT_MAX, 0, ok);
 }
 
 /* Links whose peers acknowledge nothing take what is left of the half. One more has an equal part
@@ -155,10 +163,23 @@ START_TEST(many_silent_links_leave_a_part)
 }
 END_TEST
 
-enum { MANY = 40, LONG_SIZE = 190000 };
+static void pass_time(struct binder *n, tick time)
+{
+    n->now.now += time;
+    agent_expire(n->a, n->now);
+    clear_trace(n);
+}
+
+static uint64_t count_all_given(const struct binder *n, uint32_t links)
+{
+    uint64_t given = 0;
+    for (uint32_t i = 0; i < links; i++)
+        given += count_given(n, FIRST + i);
+    return given;
+}
 
 /* One long bundle for each of many links is more than half of the memory: the last links wait for
- * the first ones, and short bundles go on beside them. */
+ * the first ones. Short bundles go on beside them, also those behind a long one that waits. */
 START_TEST(one_long_bundle_each)
 {
     struct binder n;
@@ -167,18 +188,44 @@ START_TEST(one_long_bundle_each)
         bring_for(&n, i, 1, LONG_SIZE);
         ck_assert_uint_le(counters(&n)->sending_bytes, 10 * TOTAL);
     }
-    uint64_t given = 0;
-    for (uint32_t i = 0; i < MANY; i++)
-        given += count_given(&n, FIRST + i);
+    uint64_t given = count_all_given(&n, MANY);
     ck_assert_uint_gt(given, 5);
     ck_assert_uint_lt(given, 11);
+    bring_for(&n, MANY, 1, LONG_SIZE);
     bring_for(&n, MANY, 6, SIZE);
     ck_assert_uint_ge(count_given(&n, FIRST + MANY), 4);
-    for (unsigned round = 0; round < MANY && counters(&n)->bundles > 0; round++)
+    /* Each outcome is the turn of one more, but for the one beyond the rest. */
+    const uint64_t together = given - 1;
+    for (uint64_t ended = 1; given < MANY; ended++) {
+        end_some(&n, 1, LONG_SIZE, true);
+        pass_time(&n, TICK_S);
+        given = count_all_given(&n, MANY);
+        ck_assert_uint_ge(given, together + ended < MANY ? together + ended : MANY);
+    }
+    for (unsigned round = 0; round < 3; round++) {
         end_all(&n, true);
+        pass_time(&n, TICK_S);
+    }
     ck_assert_uint_eq(counters(&n)->bundles, 0);
-    for (uint32_t i = 0; i < MANY; i++)
-        ck_assert_uint_eq(count_given(&n, FIRST + i), 1);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A bundle that is longer than the rest goes on beside a link that acknowledges nothing. */
+START_TEST(one_is_longer_than_the_rest)
+{
+    struct binder n;
+    begin_many(&n, 5 * TOTAL, 2, true);
+    bring_for(&n, 0, 2, LONG_SIZE);
+    bring_for(&n, 0, 1, LONG_SIZE);
+    ck_assert_uint_eq(count_given(&n, FIRST), 1);
+    for (unsigned i = 0; i < 3; i++) {
+        bring_for(&n, 1, 1, LONG_SIZE);
+        pass_time(&n, TICK_S);
+        ck_assert_uint_eq(count_given(&n, FIRST + 1), i + 1);
+        acknowledge(&n, FIRST + 1, 1);
+    }
+    ck_assert_uint_eq(count_given(&n, FIRST), 1);
     binder_fini(&n);
 }
 END_TEST
@@ -299,6 +346,7 @@ SUITE(bp_agent_sending, t)
     tcase_add_test(t, links_share_a_half);
     tcase_add_test(t, many_silent_links_leave_a_part);
     tcase_add_test(t, one_long_bundle_each);
+    tcase_add_test(t, one_is_longer_than_the_rest);
     tcase_add_test(t, links_open_together);
     tcase_add_test(t, outcomes_wake_the_link);
     tcase_add_test(t, bytes_of_others_wake_the_link);
