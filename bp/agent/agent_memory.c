@@ -4,11 +4,9 @@
  * without a route, and all bundles in a closed queue. The store has their bytes, so they are
  * dropped from memory when others need it. The backlog (agent_quota.c) with most bytes loses them
  * first, within a factor of two, and there the latest bundle first, because its turn is last. So a
- * backlog that does not move cannot force a flow that moves to read its bundles from the store. The
- * first bundles of a closed queue, which are next when it opens, are dropped only for another
- * backlog, or when the queue closes while more than all memory is used, as each open queue may have
- * one. Backlogs are sorted by the power of two of their bytes: each change is a step of constant
- * cost.
+ * backlog that does not move cannot force a flow that moves to read its bundles from the store. To
+ * load a bundle displaces none before it in its own queue. Backlogs are sorted by the power of two
+ * of their bytes: each change is a step of constant cost.
  *
  * A bundle that is given to a link leaves its bytes to the store, too, when half of the memory is
  * used by bundles that do not rest: what links have in hand for long takes no more than that.
@@ -110,7 +108,8 @@ bool memory_make_room(struct agent *a, const struct record *r, uint64_t more)
         return false;
     while (memory_full(a, more)) {
         struct record *last = find_last(a);
-        if (last == NULL || (last->state == STATE_FRONT && backlog_of(last) == own))
+        /* What is loaded does not displace what is before it in its queue. */
+        if (last == NULL || (more > 0 && last->state == STATE_FRONT && backlog_of(last) == own))
             return false;
         record_release(a, last);
     }
