@@ -297,14 +297,15 @@ static unsigned count_decoded(struct rng *r, double ebn0_db, int frames)
     return decoded;
 }
 
-/* Well below and well above the decoder's threshold. A comparison with other decoders is in
- * docs/frames.md. */
+/* Well below, near and well above the decoder's threshold. At 3.6 dB the sum-product decoder of
+ * ldpc-toolbox 0.12.0 loses 0.032 of the frames and this one 0.046 (docs/frames.md): 5 of 120. */
 START_TEST(noise)
 {
     struct rng r;
     rng_init(&r, 6);
     begin();
     ck_assert_uint_le(count_decoded(&r, 3.2, 20), 4);
+    ck_assert_uint_ge(count_decoded(&r, 3.6, 120), 108);
     ck_assert_uint_eq(count_decoded(&r, 3.9, 40), 40);
 }
 END_TEST
