@@ -298,6 +298,19 @@ instances:
         self.stop()
         self.assertIn("from 127.0.0.1", self.said())
 
+    def test_a_file_in_json(self):
+        """JSON is a part of YAML: such a file is read, and its errors have their lines."""
+        def check(**more):
+            text = {"id": "STATION", "users": [{"id": "CENTRE"}], "sources": [{"name": "g"}], "instances": [{"id": RAF, "users": "CENTRE", "source": "g"}]}
+            with open(self.path("station.json"), "w") as f:
+                json.dump(text | more, f, indent=1)
+            return subprocess.run([os.path.join(self.BIN, "helio-sle"), "provider", "--check", self.path("station.json")], capture_output=True, text=True)
+
+        self.assertEqual(check().returncode, 0)
+        wrong = check(sources=[{"name": "g", "rate": "fast"}])
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn('station.json:11: sources.rate: "fast" is not understood', wrong.stderr + wrong.stdout)
+
     def test_refusals(self):
         """Each is answered as the standard wants; a user who is being served meanwhile does not notice."""
         self.start()

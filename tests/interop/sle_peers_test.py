@@ -5,10 +5,12 @@ usage: sle_peers_test.py BIN OUT DIR        DIR: what sle.sh made"""
 
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import _paths  # noqa: F401
@@ -16,7 +18,8 @@ import sle_case  # noqa: E402
 
 DIR = OUT = ""
 PASSWORD = sle_case.PASSWORD
-LANES = [(2, "none", "SHA_1"), (4, "none", "SHA_1"), (4, "all", "SHA_1"), (5, "none", "SHA_1"), (5, "all", "SHA_1"), (5, "all", "SHA_256")]
+LANES = [(2, "none", "SHA_1"), (3, "none", "SHA_1"), (3, "all", "SHA_1"), (4, "none", "SHA_1"), (4, "bind", "SHA_1"), (4, "all", "SHA_1"),
+         (5, "none", "SHA_1"), (5, "all", "SHA_1"), (5, "all", "SHA_256")]
 INSTANCES = {"raf": "sagr=1.spack=1.rsl-fg=1.raf=onlc1", "rcf": "sagr=1.spack=1.rsl-fg=1.rcf=onlc1",
              "rocf": "sagr=1.spack=1.rsl-fg=1.rocf=onlc1", "cltu": "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"}
 FRAMES, LENGTH = 300, 1115
@@ -49,9 +52,9 @@ class Peer:
 
     def __init__(self, test, role, service, port, lane, **more):
         version, level, hash = lane
-        options = dict(role=role, service=service, port=port, version=version, auth=level.upper(), hash=hash, instance=INSTANCES[service],
-                       **{"user-id": "CENTRE", "user-password": PASSWORD["CENTRE"], "provider-id": "STATION",
-                          "provider-password": PASSWORD["STATION"]}, **more)
+        options = dict(role=role, service=service, port=port, version=version, auth=level.upper(), hash=hash,
+                       **{"instance": INSTANCES[service], "user-id": "CENTRE", "user-password": PASSWORD["CENTRE"], "provider-id": "STATION",
+                          "provider-password": PASSWORD["STATION"], **more})
         command = ["java", "-XX:+UseSerialGC", "-cp", f"{DIR}/classes:{DIR}/lib/*", "Peer"] + [f"{k}={v}" for k, v in options.items()]
         self.test = test
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -156,6 +159,83 @@ class SleTest(sle_case.SleCase):
                               (3, "accepted", done)])
         else:
             self.assertEqual(self.read("got"), with_lengths([f[-4:] for f in frames] if service == "rocf" else frames))
+
+    # ---- what is not in each lane: their user of our provider ----
+
+    LANE = (4, "all", "SHA_1")
+
+    def numbers(self):
+        """Of the frames of a generator that the peer has got."""
+        got = self.read("got")
+        return [struct.unpack(">Q", got[i + 10:i + 18])[0] for i in range(0, len(got), LENGTH + 4)]
+
+    def station(self, mode, more="", versions="2 3 4 5"):
+        instance = f"sagr=1.spack=1.rsl-fg=1.raf={mode}"
+        self.provider(f"""sources:
+  - {{name: g, rate: 2Mbit/s{more}}}
+instances:
+  - {{id: {instance}, users: CENTRE, source: g, buffer: 7, latency: 100ms, versions: {versions}}}
+tml: {{heartbeat_min: 1}}
+""", level="all", hash="sha1")
+        return instance
+
+    def peer(self, instance, **more):
+        return Peer(self, "user", "raf", self.port, self.LANE, instance=instance, out=self.path("got"), **more)
+
+    def test_online_timely(self):
+        """A source with a rate runs without a user: the frames from START on are in order, without a gap."""
+        r = self.peer(self.station("onlt1"), frames=FRAMES).result()
+        numbers = self.numbers()
+        self.assertGreaterEqual(len(numbers), FRAMES)
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        self.assertEqual((r["errors"], r["state"]), ("0", "UNBOUND"), r)
+
+    def test_offline_range(self):
+        """A second of a recording, then the end of data."""
+        instance = self.station("offl1", f", record: {self.path('record')}")
+        self.until(lambda: self.status()["sources"][0]["frames"] > 700, "there are no frames")
+        now = int(time.time() * 1000)
+        r = self.peer(instance, frames=200, **{"from": now - 2000, "to": now - 1000}).result()
+        numbers = self.numbers()
+        self.assertAlmostEqual(len(numbers), 2e6 / 8 / LENGTH, delta=60)
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        self.assertEqual((r["errors"], r["ended"]), ("0", "true"), r)
+
+    def test_users_that_end(self):
+        """Killed, without heartbeats (stopped), PEER-ABORT: the log has how, and the next one binds."""
+        instance = self.station("onlt1")
+        for how, said in ("kill", "the connection has ended"), ("stop", "no heartbeat"), ("abort", "operational requirement"):
+            with self.subTest(how=how):
+                peer = self.peer(instance, frames=100000, heartbeat=1, **({"abort": 50} if how == "abort" else {}))
+                if how != "abort":
+                    self.until(lambda: self.status()["instances"][0]["state"] == "active", "it does not start")
+                    peer.process.send_signal(signal.SIGKILL if how == "kill" else signal.SIGSTOP)
+                self.until(lambda: said in self.said(), f"{said}: {self.said()}")
+                self.until(lambda: self.status()["instances"][0]["state"] == "unbound", "it is not unbound")
+                if how == "stop":
+                    peer.process.kill()
+
+    def test_refused_bind(self):
+        """A version that is not permitted: the peer stays unbound, and the log has the reason."""
+        instance = self.station("onlt1", versions="5")
+        self.assertEqual(self.peer(instance, seconds=3).result()["state"], "UNBOUND")
+        self.assertIn("version not supported", self.said())
+
+    def test_times_of_cltus(self):
+        """Not before the earliest time; with a latest one that cannot be kept they expire, and all behind are discarded or refused."""
+        self.provider(f"instances:\n  - {{id: {INSTANCES['cltu']}, users: CENTRE, uplink: {self.path('uplink')}, uplink_rate: 20kbit/s}}\n",
+                      level="all", hash="sha1")
+        cltus = [b"\xeb\x90" + os.urandom(98) for _ in range(10)]
+        begin = time.time()
+        more = {"in": self.write("cltus", with_lengths(cltus)), "parameters": 0}
+        r = Peer(self, "user", "cltu", self.port, self.LANE, earliest=1500, latest=100000, **more).result()
+        self.assertGreater(time.time() - begin, 1.5)
+        self.assertEqual((r["radiated"], r["negative"], r["errors"]), ("10", "0", "0"), r)
+        self.assertEqual(self.read("uplink"), with_lengths(cltus))
+        r = Peer(self, "user", "cltu", self.port, self.LANE, latest=100, seconds=3, **more).result()
+        self.assertEqual((r["errors"], r["state"]), ("0", "UNBOUND"), r)
+        self.assertLess(int(r["radiated"]), 10)
+        self.assertGreaterEqual(int(r["other"]), 1)
 
     def python_user(self, service, version, level, hash):
         """Our provider, LibreCube's user: one frame a buffer and slowly, since it takes one message of what one recv gave."""

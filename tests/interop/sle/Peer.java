@@ -37,7 +37,10 @@ public class Peer {
         Map.entry("instance", "sagr=1.spack=VST-PASS0001.rsl-fg=1.raf=onlc1"), Map.entry("buffer", "10"),
         Map.entry("latency", "1"), Map.entry("frames", "100"), Map.entry("length", "1115"), Map.entry("scid", "171"),
         Map.entry("tfvn", "1"), Map.entry("vcid", "5"), Map.entry("in", ""), Map.entry("out", ""),
-        Map.entry("tcp", "0"), Map.entry("seconds", "60"), Map.entry("parameters", "1"), Map.entry("events", "")));
+        Map.entry("tcp", "0"), Map.entry("seconds", "60"), Map.entry("parameters", "1"), Map.entry("events", ""),
+        Map.entry("heartbeat", "30"), Map.entry("from", "0"), Map.entry("to", "0"), // ms since 1970; 0: none
+        Map.entry("earliest", "0"), Map.entry("latest", "0"), // ms from the moment of sending a CLTU; 0: none
+        Map.entry("abort", "0"))); // after this number of frames
 
     static String option(String key) { return options.get(key); }
     static int number(String key) { return Integer.parseInt(options.get(key)); }
@@ -129,7 +132,7 @@ public class Peer {
         c.setLocalId(option(user ? "user-id" : "provider-id"));
         c.setLocalPassword(option(user ? "user-password" : "provider-password"));
         c.setAuthenticationDelay(180);
-        c.setPortMappings(List.of(new PortMapping(option("port-id"), 3, 30, "127.0.0.1:" + option("port"), number("tcp"),
+        c.setPortMappings(List.of(new PortMapping(option("port-id"), 3, number("heartbeat"), "127.0.0.1:" + option("port"), number("tcp"),
             number("tcp"))));
         c.setRemotePeers(List.of(new RemotePeer(option(user ? "provider-id" : "user-id"),
             AuthenticationModeEnum.valueOf(option("auth")), HashFunctionEnum.valueOf(option("hash")),
@@ -270,6 +273,13 @@ public class Peer {
         if (number("parameters") != 0) ask(s);
         start(s);
         await(s, ServiceInstanceBindingStateEnum.ACTIVE);
+        if (number("abort") > 0) {
+            until(received, number("abort"));
+            s.peerAbort(PeerAbortReasonEnum.OPERATIONAL_REQUIREMENTS);
+            await(s, ServiceInstanceBindingStateEnum.UNBOUND);
+            result("state=" + s.getCurrentBindingState());
+            System.exit(0);
+        }
         if (s instanceof CltuServiceInstance c) send(c);
         else until(received, number("frames"));
         if (number("parameters") != 0) Thread.sleep(200); // more than was wanted would be seen now
@@ -285,8 +295,14 @@ public class Peer {
         s.dispose();
     }
 
+    // So many ms after `base`; 0: none.
+    static Date time(String key, long base) {
+        long ms = Long.parseLong(option(key));
+        return ms == 0 ? null : new Date(base + ms);
+    }
+
     static void start(ServiceInstance s) {
-        if (s instanceof RafServiceInstance r) r.start(null, null, RafRequestedFrameQualityEnum.ALL_FRAMES);
+        if (s instanceof RafServiceInstance r) r.start(time("from", 0), time("to", 0), RafRequestedFrameQualityEnum.ALL_FRAMES);
         if (s instanceof RcfServiceInstance r) r.start(null, null, channel());
         if (s instanceof RocfServiceInstance r)
             r.start(null, null, channel(), null, RocfControlWordTypeEnum.ALL, RocfUpdateModeEnum.CONTINUOUS);
@@ -334,7 +350,8 @@ public class Peer {
         List<byte[]> all = read(option("in"));
         long id = 1;
         for (byte[] cltu : all) {
-            c.transferData(id++, null, null, 0, true, cltu);
+            long now = System.currentTimeMillis();
+            c.transferData(id++, time("earliest", now), time("latest", now), 0, true, cltu);
             until(returns, id - 1 - 20); // at most 20 under way
         }
         until(returns, all.size());
