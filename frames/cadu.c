@@ -164,6 +164,8 @@ uint8_t *cadu_reader_space(struct cadu_reader *r, size_t *len)
     size_t used = r->at / 8, drop = used > HISTORY ? used - HISTORY : 0;
     assert(r->at <= 8 * r->have);
     memmove(r->buffer, r->buffer + drop, r->have - drop);
+    if (r->symbols != NULL)
+        memmove(r->symbols, r->symbols + 8 * drop, 8 * (r->have - drop));
     r->have -= drop;
     r->at -= 8 * drop;
     *len = r->room - r->have;
@@ -175,6 +177,26 @@ void cadu_reader_fed(struct cadu_reader *r, size_t len)
 {
     assert(len <= r->room - r->have);
     r->have += len;
+}
+
+void cadu_reader_soften(struct cadu_reader *r, uint8_t *symbols)
+{
+    assert(r->have == 0);
+    r->symbols = symbols;
+}
+
+size_t cadu_reader_symbols(struct cadu_reader *r, const uint8_t *symbols, size_t n)
+{
+    size_t octets;
+    uint8_t *to = cadu_reader_space(r, &octets);
+    assert(n >= 8 && r->symbols != NULL);
+    octets = octets < n / 8 ? octets : n / 8;
+    memcpy(r->symbols + 8 * r->have, symbols, 8 * octets);
+    for (size_t i = 0; i < octets; i++)
+        for (unsigned bit = 0; bit < 8; bit++)
+            to[i] = (uint8_t)(to[i] << 1 | *symbols++ >> 7);
+    cadu_reader_fed(r, octets);
+    return 8 * octets;
 }
 
 void cadu_reader_end(struct cadu_reader *r)
@@ -203,14 +225,35 @@ static uint64_t load_bits(const uint8_t *data, size_t at, unsigned bits)
     return last_bits(word, bits);
 }
 
+static unsigned count_errors(const struct cadu_reader *r, const struct marker *m, size_t at)
+{
+    unsigned errors = 0;
+    for (unsigned i = 0; i * WORD < m->bits; i++) {
+        uint64_t word = load_bits(r->buffer, at + (size_t)i * WORD, word_bits(m, i));
+        errors += (unsigned)__builtin_popcountll(word ^ m->words[i]);
+    }
+    return errors;
+}
+
+/* Of soft symbols: the share that wrong ones have in what is known, in bits. */
+static unsigned weigh_errors(const struct cadu_reader *r, const struct marker *m, size_t at)
+{
+    unsigned wrong = 0, all = 0;
+    for (unsigned i = 0; i < m->bits; i++) {
+        const unsigned shift = word_bits(m, i / WORD) - 1 - i % WORD, got = r->symbols[at + i];
+        const unsigned size = got >= 128 ? got - 127 : 128 - got;
+        all += size;
+        wrong += (m->words[i / WORD] >> shift & 1) != got >> 7 ? size : 0;
+    }
+    assert(all > 0); /* each bit has 1 at least */
+    return wrong * m->bits / all;
+}
+
 static struct hit judge_place(const struct cadu_reader *r, size_t at)
 {
     const struct marker *m = marker_of(&r->format);
     struct hit hit = {.at = at};
-    for (unsigned i = 0; i * WORD < m->bits; i++) {
-        uint64_t word = load_bits(r->buffer, at + (size_t)i * WORD, word_bits(m, i));
-        hit.errors += (unsigned)__builtin_popcountll(word ^ m->words[i]);
-    }
+    hit.errors = r->symbols != NULL ? weigh_errors(r, m, at) : count_errors(r, m, at);
     hit.inverted = hit.errors > m->bits / 2;
     hit.errors = hit.inverted ? m->bits - hit.errors : hit.errors;
     return hit;
@@ -256,7 +299,7 @@ static struct hit search_bits(const struct cadu_reader *r, size_t from, size_t t
     uint64_t window = load_bits(r->buffer, from, bits);
     for (size_t at = from;; at++) {
         unsigned wrong = (unsigned)__builtin_popcountll(window ^ m->words[0]);
-        if (wrong <= most || bits - wrong <= most) {
+        if (wrong <= most || bits - wrong <= most || r->symbols != NULL) {
             const struct hit hit = judge_place(r, at);
             if (hit.errors <= most)
                 return hit;
@@ -298,30 +341,48 @@ static void count_unit(struct cadu_counts *c, const struct cadu *unit)
     c->marker_errors += unit->marker_errors;
 }
 
-static bool decode_ldpc(struct cadu_ldpc *l, uint8_t *block, struct ldpc_result *result)
+/* Received symbols, inverted where the block has another bit: it is upright and not randomised. */
+static void take_symbols(const struct cadu_reader *r, size_t body, uint8_t *symbols)
 {
+    const size_t bits = body_bits(&r->format);
+    for (size_t i = 0; i < bits && r->symbols != NULL; i++) {
+        const uint8_t got = r->symbols[body + i];
+        const unsigned bit = r->block[i / 8] >> (7 - i % 8) & 1U;
+        symbols[i] = got >> 7 == bit ? got : 255 - got;
+    }
+}
+
+static bool decode_ldpc(const struct cadu_reader *r, size_t body, struct ldpc_result *result)
+{
+    struct cadu_ldpc *l = r->format.ldpc;
+    uint8_t *block = r->block;
     ldpc_harden(&l->code, block, l->symbols);
+    take_symbols(r, body, l->symbols);
     *result = ldpc_decode(&l->code, &l->work, l->symbols, LDPC_ITERATIONS, block);
     return result->decoded;
 }
 
-static bool decode_turbo(struct cadu_turbo *t, uint8_t *block, struct turbo_result *result)
+static bool decode_turbo(const struct cadu_reader *r, size_t body, struct turbo_result *result)
 {
+    struct cadu_turbo *t = r->format.turbo;
+    uint8_t *block = r->block;
     turbo_harden(&t->code, block, t->symbols);
+    take_symbols(r, body, t->symbols);
     *result = turbo_decode(&t->code, &t->work, t->symbols, TURBO_ITERATIONS, t->checked, block);
     return result->decoded;
 }
 
-static void decode_block(const struct cadu_reader *r, struct cadu *unit)
+/* The bits of its body begin there. */
+static void decode_block(const struct cadu_reader *r, size_t body, struct cadu *unit)
 {
     const struct cadu_format *f = &r->format;
     bool good;
     if (f->rs != NULL)
         good = rs_decode(f->rs, r->block, f->frame_len, f->depth, &unit->rs);
     else if (f->ldpc != NULL)
-        good = decode_ldpc(f->ldpc, r->block, &unit->ldpc);
+        good = decode_ldpc(r, body, &unit->ldpc);
     else if (f->turbo != NULL)
-        good = decode_turbo(f->turbo, r->block, &unit->turbo);
+        good = decode_turbo(r, body, &unit->turbo);
     else
         return;
     unit->quality = good ? CADU_GOOD : CADU_ERRED;
@@ -339,7 +400,7 @@ static bool take_unit(struct cadu_reader *r, const struct hit *hit, struct cadu 
         pn_apply(f->sequence, r->block, r->block, len);
     unit->frame = slice_of(r->block, f->frame_len);
     unit->inverted = hit->inverted;
-    decode_block(r, unit);
+    decode_block(r, body, unit);
     if (hit->at > r->at) /* an early one begins within the unit before it */
         r->counts.skipped_bits += hit->at - r->at;
     r->counts.inversions += r->counts.frames > 0 && r->inverted != hit->inverted;

@@ -102,7 +102,7 @@ struct cadu {
     struct slice frame; /* in the reader's block, until the next call */
     enum cadu_quality quality;
     struct rs_result rs;       /* zeros without code */
-    struct ldpc_result ldpc;   /* likewise; of hard decisions */
+    struct ldpc_result ldpc;   /* likewise */
     struct turbo_result turbo; /* likewise */
     bool inverted;             /* the bits were, and are not any more */
     bool marker_missing;       /* the marker has more errors than allowed; the next one is right */
@@ -134,6 +134,7 @@ struct cadu_reader {
     unsigned marker_errors;
     unsigned slip_max;       /* bits that it may be early or late */
     uint8_t *buffer, *block; /* the caller's */
+    uint8_t *symbols;        /* likewise: of each bit of the buffer; NULL: hard decisions */
     size_t room, have;       /* octets of the buffer; what is not read begins at bit `at` */
     size_t at;
     bool locked, inverted;
@@ -152,6 +153,15 @@ void cadu_reader_init(struct cadu_reader *r, const struct cadu_format *f, unsign
 /* Where further octets go, after cadu_reader_next returned false; *len >= 1 of them at most. */
 uint8_t *cadu_reader_space(struct cadu_reader *r, size_t *len);
 void cadu_reader_fed(struct cadu_reader *r, size_t len);
+
+/* Before anything is fed: the reader gets soft symbols, 0 surely a 0 and 255 surely a 1, which LDPC
+ * and turbo codes are decoded by; wrong bits of markers count by what is known of them. `symbols`
+ * has 8 times as many octets as the buffer; the caller keeps it. */
+void cadu_reader_soften(struct cadu_reader *r, uint8_t *symbols);
+
+/* Instead of the two functions above, after cadu_reader_next returned false: takes some of n
+ * symbols, n >= 8, eight or a multiple of it. Returns how many. */
+size_t cadu_reader_symbols(struct cadu_reader *r, const uint8_t *symbols, size_t n);
 
 /* The next unit. False: it is not all there. */
 bool cadu_reader_next(struct cadu_reader *r, struct cadu *out);

@@ -3,7 +3,9 @@
 marker, the randomiser, half octets between codewords of rate 1/3, and errors. usage: frames_turbo_test.py BIN OUT"""
 
 import json
+import math
 import os
+import random
 import subprocess
 import sys
 import unittest
@@ -121,11 +123,36 @@ class FramesTurboTest(unittest.TestCase):
                 rows = run("info", "--each", *code, path("worse")).stdout.decode().splitlines()[1:]
                 self.assertEqual({(r.split(",")[1], r.split(",")[-1]) for r in rows}, {("erred", "10")})
 
+    def test_soft(self):
+        """Soft symbols with white noise, upright and inverted: the decoder needs some 2 dB less than by their signs."""
+        for code, length, rate, decibel in (("--turbo", 223, "1/3", 1.0), ("--turbo", 446, "1/6", 0.6), ("--ldpc", 512, "1/2", 1.9)):
+            with self.subTest(code=code, rate=rate):
+                words = ["-l", str(length), code, rate]
+                run("gen", "-n", "21", "--packet", "200", *words, "--to", "cadu", "--randomise", "--soft", "-o", path("soft"))
+                clean, rng = read("soft"), random.Random(3)
+                self.assertEqual(set(clean), {0, 255})
+                self.assertEqual(len(clean) % 21, 0)
+                noise = math.sqrt(int(rate[2]) / 2 / 10 ** (decibel / 10))
+                for sign in (1, -1):
+                    drawn = (round(128 + sign * 24 * ((1 if s else -1) + rng.gauss(0, noise))) for s in clean)
+                    symbols = bytes(rng.choices(range(256), k=5)) + bytes(max(0, min(255, s)) for s in drawn)
+                    hard = [int(s >= 128) for s in symbols]
+                    hard += [0] * (-len(hard) % 8)
+                    for name, data in (("noisy", symbols), ("signs", int("".join(map(str, hard)), 2).to_bytes(len(hard) // 8, "big"))):
+                        with open(path(name), "wb") as f:
+                            f.write(data)
+                    read_words = [*words, "--from", "cadu", "--randomised", "--marker-errors", "8"]
+                    told = json.loads(run("info", "--json", *read_words, "--soft", "--numbered", path("noisy")).stdout)
+                    self.assertEqual((told["cadus"]["quality"]["good"], told["numbered"]["damaged"]), (21, 0))
+                    rows = run("info", "--each", *read_words, path("signs")).stdout.decode().splitlines()[1:]
+                    self.assertLess(sum(r.split(",")[1] == "good" for r in rows), 7)
+
     def test_usage(self):
         for words in (["--turbo", "1/5"], ["--turbo", "1/2", "-l", "512"], ["--turbo", "1/2", "--rs", "223"], ["--turbo", "1/2", "--ldpc", "1/2"],
                       ["--turbo", "1/2", "--convolutional", "1/2"], ["--turbo", "1/6", "--long-marker"]):
             run("gen", "--to", "cadu", *words, "-o", path("none"), code=2)
         run("gen", "--turbo", "1/2", "-o", path("none"), code=2)
+        run("gen", "--to", "cadu", "--soft", "-o", path("none"), code=2)
 
 
 if __name__ == "__main__":

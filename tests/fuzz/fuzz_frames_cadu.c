@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CADUs in any octets, in pieces: reading stays in bounds and ends, each bit belongs to a unit or
  * is skipped, and what has no errors is written to what reads the same. The first octet chooses the
- * format, the second the limits, the third the size of the pieces. */
+ * format, and whether octets are soft symbols; the second the limits, the third the size of the
+ * pieces. */
 #include <assert.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct cadu_reader r;
     struct cadu unit;
     uint8_t buffer[ROOM], block[UNIT_MAX];
+    static uint8_t kept[8 * ROOM];
     if (!ready) {
         rs_init(&codes[0], RS_255_223, RS_DUAL);
         rs_init(&codes[1], RS_255_239, RS_CONVENTIONAL);
@@ -63,13 +65,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     size_t piece = 1 + data[2], at = 3;
     cadu_reader_init(&r, f, data[1] % (CADU_MARKER_ERRORS_MAX + 1),
                      (data[1] >> 4) % (CADU_SLIP_MAX + 1), buffer, room, block);
-    while (at < len) {
+    const bool soft = (data[0] & 0x40) != 0;
+    if (soft)
+        cadu_reader_soften(&r, kept);
+    while (at + (soft ? 7 : 0) < len) {
         size_t space, n = len - at < piece ? len - at : piece;
-        uint8_t *to = cadu_reader_space(&r, &space);
-        n = n < space ? n : space;
-        memcpy(to, data + at, n);
-        cadu_reader_fed(&r, n);
-        at += n;
+        if (soft) {
+            at += cadu_reader_symbols(&r, data + at, n < 8 ? 8 : n);
+        } else {
+            uint8_t *to = cadu_reader_space(&r, &space);
+            n = n < space ? n : space;
+            memcpy(to, data + at, n);
+            cadu_reader_fed(&r, n);
+            at += n;
+        }
         while (cadu_reader_next(&r, &unit))
             check_unit(f, &unit, block);
     }

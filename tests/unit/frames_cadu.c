@@ -444,6 +444,54 @@ START_TEST(turbo_units)
 }
 END_TEST
 
+/* Soft symbols: the signs of 12 % are wrong, and these are less sure. The same units by their signs
+ * alone cannot all be decoded. */
+START_TEST(soft_symbols)
+{
+    static struct cadu_turbo turbo;
+    static uint8_t symbols[8 * STREAM_MAX], kept[8 * BLOCK_MAX];
+    struct cadu_format f = {.frame_len = 223, .turbo = &turbo, .randomised = true};
+    struct cadu unit;
+    struct rng r;
+    unsigned good = 0;
+    rng_init(&r, 14);
+    turbo_init(&turbo.code, TURBO_1_2, 1784);
+    f.marker = cadu_turbo_marker(TURBO_1_2);
+    stream.count = 0;
+    put_noise(&r, 13);
+    for (uint32_t n = 0; n < 20; n++)
+        put_unit(&f, n, n >= 10);
+    for (size_t i = 0; i < stream.count; i++) {
+        const bool wrong = rng_chance(&r, 0.12);
+        const unsigned sure = 1 + (unsigned)rng_below(&r, wrong ? 30 : 120);
+        if (wrong)
+            flip_bit(i);
+        const bool one = (stream.data[i / 8] >> (7 - i % 8) & 1) != 0;
+        symbols[i] = (uint8_t)(one ? 127 + sure : 128 - sure);
+    }
+    const size_t count = stream.count / 8 * 8; /* the last unit lacks some bits then */
+    open_reading(&f, &r, true);
+    cadu_reader_soften(&reading.reader, kept);
+    for (size_t at = 0, n = 0; n < 19;) {
+        if (cadu_reader_next(&reading.reader, &unit)) {
+            ck_assert_int_eq(unit.quality, CADU_GOOD);
+            assert_frame(&unit, &f, (uint32_t)n);
+            ck_assert_int_eq(unit.inverted, n++ >= 10);
+            continue;
+        }
+        ck_assert_uint_lt(at, count);
+        const size_t piece = 8 * (1 + rng_below(&r, 100));
+        at += cadu_reader_symbols(&reading.reader, symbols + at,
+                                  piece < count - at ? piece : count - at);
+    }
+    open_reading(&f, &r, true);
+    reading.reader.marker_errors = CADU_MARKER_ERRORS_MAX;
+    while (read_unit(&unit))
+        good += unit.quality == CADU_GOOD;
+    ck_assert_uint_lt(good, 10);
+}
+END_TEST
+
 START_TEST(problems)
 {
     struct cadu_format f = {.frame_len = 1115};
@@ -479,4 +527,5 @@ SUITE(frames_cadu, t)
     tcase_add_test(t, problems);
     tcase_add_test(t, ldpc_units);
     tcase_add_test(t, turbo_units);
+    tcase_add_test(t, soft_symbols);
 }

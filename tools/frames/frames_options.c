@@ -134,6 +134,11 @@ const struct argument frames_from[] = {
      FRAMES_FLAG(keep_erred)},
     {0}};
 
+bool frames_soft_cadus(const struct frames_options *o)
+{
+    return o->soft && (o->ldpc_coded || o->turbo_coded);
+}
+
 struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs)
 {
     struct cadu_format f = {.frame_len = o->format.length,
@@ -183,8 +188,10 @@ static void check_codes(struct argp_state *state, struct frames_options *o)
     struct cadu_format f = frames_cadu_format(o, &rs);
     if (o->upright)
         o->convolutional.inverted = false;
-    if (!o->coded && (o->soft || o->upright))
-        argp_error(state, "--soft and --no-inversion: --convolutional is missing");
+    if (!o->coded && o->upright)
+        argp_error(state, "--no-inversion: --convolutional is missing");
+    if (!o->coded && o->soft && !frames_soft_cadus(o))
+        argp_error(state, "--soft: --ldpc, --turbo or --convolutional is missing");
     if (!cadus && o->coded)
         argp_error(state, "--convolutional: --from cadu or --to cadu is missing");
     if (!cadus && (o->rs != 0 || o->keep_erred))

@@ -25,7 +25,7 @@ static int alloc_sink(struct sink *s)
 {
     s->frame = malloc(FRAME_LENGTH_MAX);
     s->coded = malloc(CODED_MAX);
-    s->symbols = malloc(s->o->coded ? SYMBOLS_MAX : 1);
+    s->symbols = malloc(s->o->coded || s->o->soft ? SYMBOLS_MAX : 1);
     s->secured = malloc(s->o->applied != NULL ? FRAME_LENGTH_MAX : 1);
     if (s->frame != NULL && s->coded != NULL && s->symbols != NULL && s->secured != NULL)
         return 0;
@@ -109,6 +109,14 @@ static bool write_unit(struct sink *s, uint8_t *data, size_t len)
     return write_octets(s, data, len);
 }
 
+/* A CADU of so many bits as symbols. */
+static size_t spread_bits(struct sink *s, size_t bits)
+{
+    for (size_t i = 0; i < bits; i++)
+        s->symbols[i] = s->coded[i / 8] >> (7 - i % 8) & 1 ? 255 : 0;
+    return bits;
+}
+
 /* CADUs of so many bits follow each other without a gap: half an octet waits for the next one.
  * Returns whole octets. */
 static size_t join_halves(struct sink *s, size_t bits)
@@ -167,6 +175,8 @@ bool sink_frame(struct sink *s, struct slice frame)
         s->cadu.randomised = s->o->randomise;
         cadu_write(&s->cadu, frame.data, s->coded);
         size_t n = cadu_len(&s->cadu);
+        if (frames_soft_cadus(s->o))
+            return write_symbols(s, spread_bits(s, cadu_bits(&s->cadu)), false);
         if (!s->o->coded)
             return write_unit(s, s->coded, join_halves(s, cadu_bits(&s->cadu)));
         return write_symbols(s, symbol_writer_encode(&s->writer, s->coded, n, s->symbols), false);

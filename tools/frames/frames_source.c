@@ -14,7 +14,25 @@
 #include "tools/frames/helio_frames.h"
 
 enum { ROOM = 1 << 20, UNIT_MAX = CADU_MARKER_MAX + FRAME_LENGTH_MAX + RS_BLOCK_MAX, SLIP_MAX = 4 };
+enum { SOFT_ROOM = ROOM / 8 };
 static_assert(ROOM > 2 * UNIT_MAX, "a unit and what is looked at");
+
+/* 0, or -1: out of memory. */
+static int open_cadus(struct source *s)
+{
+    struct cadu_format f = frames_cadu_format(s->o, &s->rs);
+    const bool soft = frames_soft_cadus(s->o);
+    cadu_reader_init(&s->cadus, &f, s->o->marker_errors, SLIP_MAX, s->data, soft ? SOFT_ROOM : ROOM,
+                     s->frame);
+    if (!soft)
+        return 0;
+    s->softs = malloc(SYMBOLS_PIECE);
+    s->kept = malloc((size_t)8 * SOFT_ROOM);
+    if (s->softs == NULL || s->kept == NULL)
+        return -1;
+    cadu_reader_soften(&s->cadus, s->kept);
+    return 0;
+}
 
 int frames_source_open(struct source *s, const struct frames_options *o)
 {
@@ -29,14 +47,11 @@ int frames_source_open(struct source *s, const struct frames_options *o)
     s->data = malloc(ROOM);
     s->frame = malloc(UNIT_MAX);
     if (s->data == NULL || s->frame == NULL ||
-        (o->coded && o->from == CONTENT_CADU && symbol_reader_open(&s->symbols, o) != 0)) {
+        (o->coded && o->from == CONTENT_CADU && symbol_reader_open(&s->symbols, o) != 0) ||
+        (o->from == CONTENT_CADU && open_cadus(s) != 0)) {
         frames_error("out of memory");
         source_close(s);
         return -1;
-    }
-    if (o->from == CONTENT_CADU) {
-        struct cadu_format f = frames_cadu_format(o, &s->rs);
-        cadu_reader_init(&s->cadus, &f, o->marker_errors, SLIP_MAX, s->data, ROOM, s->frame);
     }
     return 0;
 }
@@ -48,6 +63,8 @@ void source_close(struct source *s)
     symbol_reader_close(&s->symbols);
     free(s->data);
     free(s->frame);
+    free(s->softs);
+    free(s->kept);
     s->file = NULL;
 }
 
@@ -146,14 +163,41 @@ static size_t read_octets(struct source *s, uint8_t *to, size_t room)
     return n == 0 ? 0 : symbol_reader_input(&s->symbols, n, s->cadus.locked, to);
 }
 
+/* Gives the reader soft symbols; the last ones are filled up to eight with unknown ones. Returns
+ * how many. */
+static size_t feed_softs(struct source *s)
+{
+    size_t left = s->softs_len - s->softs_at;
+    if (left < 8) {
+        memmove(s->softs, s->softs + s->softs_at, left);
+        if (!s->failed && !feof(s->file))
+            left += read_file(s, s->softs + left, SYMBOLS_PIECE - left);
+        for (; left % 8 != 0 && feof(s->file); left++)
+            s->softs[left] = 128;
+        s->softs_at = 0;
+        s->softs_len = left;
+    }
+    if (left < 8)
+        return 0;
+    const size_t n = cadu_reader_symbols(&s->cadus, s->softs + s->softs_at, left);
+    s->softs_at += n;
+    return n;
+}
+
+static size_t feed_octets(struct source *s)
+{
+    size_t room;
+    uint8_t *to = cadu_reader_space(&s->cadus, &room);
+    const size_t n = read_octets(s, to, room);
+    cadu_reader_fed(&s->cadus, n);
+    return n;
+}
+
 static bool next_unit(struct source *s)
 {
     while (!cadu_reader_next(&s->cadus, &s->unit)) {
         bool ended = s->failed || feof(s->file);
-        size_t room;
-        uint8_t *to = cadu_reader_space(&s->cadus, &room);
-        size_t n = read_octets(s, to, room);
-        cadu_reader_fed(&s->cadus, n);
+        size_t n = s->softs != NULL ? feed_softs(s) : feed_octets(s);
         if (n == 0 && ended) {
             cadu_reader_end(&s->cadus);
             s->skipped = s->cadus.counts.skipped_bits / 8;

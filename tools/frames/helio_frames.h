@@ -116,6 +116,9 @@ void security_tell(const struct frames_options *o);
 /* "helio-frames: …" on standard error. */
 void frames_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Do CADUs have soft symbols of an LDPC or turbo code? */
+bool frames_soft_cadus(const struct frames_options *o);
+
 /* What CADUs look like; fills in *rs for a code. */
 struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs);
 
@@ -175,6 +178,8 @@ struct source {
     struct rs rs;
     struct symbol_reader symbols;
     struct cadu_reader cadus; /* and what was read last */
+    uint8_t *softs, *kept; /* symbols of codes that are decoded by them; read, and in the reader */
+    size_t softs_at, softs_len;
     struct cadu unit;
     uint64_t qualities[3], corrected_frames, dropped; /* dropped: could not be decoded */
     unsigned worst;                                   /* symbols corrected in one codeword */
