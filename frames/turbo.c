@@ -96,7 +96,7 @@ void turbo_init(struct turbo *t, enum turbo_rate rate, uint32_t k)
 
 static unsigned get_bit(const uint8_t *octets, uint32_t i)
 {
-    return octets[i / 8] >> (7 - i % 8) & 1U;
+    return (unsigned)octets[i / 8] >> (7 - i % 8) & 1U;
 }
 
 static void put_bit(uint8_t *octets, uint32_t i, unsigned bit)
