@@ -347,7 +347,7 @@ static void take_symbols(const struct cadu_reader *r, size_t body, uint8_t *symb
     const size_t bits = body_bits(&r->format);
     for (size_t i = 0; i < bits && r->symbols != NULL; i++) {
         const uint8_t got = r->symbols[body + i];
-        const unsigned bit = r->block[i / 8] >> (7 - i % 8) & 1U;
+        const unsigned bit = (unsigned)r->block[i / 8] >> (7 - i % 8) & 1U;
         symbols[i] = got >> 7 == bit ? got : 255 - got;
     }
 }
