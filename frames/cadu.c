@@ -80,7 +80,7 @@ const char *cadu_problem(const struct cadu_format *f)
     if (f->ldpc != NULL && f->rs != NULL)
         return "a frame has a Reed-Solomon or an LDPC code, not both";
     if (f->ldpc != NULL && 8 * f->frame_len != f->ldpc->code.k)
-        return "a frame is one block of the LDPC code: 128, 512 or 2048 octets";
+        return "a frame is one block of the LDPC code: 128, 512, 892 or 2048 octets";
     if (f->turbo != NULL && (f->rs != NULL || f->ldpc != NULL))
         return "a frame has a turbo code or another one, not both";
     if (f->turbo != NULL && 8 * f->frame_len != f->turbo->code.k)

@@ -25,7 +25,12 @@ static bool has_rs(const struct frame_code_config *c)
 
 bool frame_code_is_ldpc(const struct frame_code_config *c)
 {
-    return c->kind >= FRAME_CODE_LDPC_1_2 && c->kind <= FRAME_CODE_LDPC_4_5;
+    return c->kind >= FRAME_CODE_LDPC_1_2 && c->kind <= FRAME_CODE_LDPC_7_8;
+}
+
+bool frame_code_has_long_marker(const struct frame_code_config *c)
+{
+    return frame_code_is_ldpc(c) && c->kind != FRAME_CODE_LDPC_7_8;
 }
 
 static enum ldpc_rate rate_of(const struct frame_code_config *c)
@@ -33,7 +38,8 @@ static enum ldpc_rate rate_of(const struct frame_code_config *c)
     assert(frame_code_is_ldpc(c));
     return c->kind == FRAME_CODE_LDPC_1_2   ? LDPC_1_2
            : c->kind == FRAME_CODE_LDPC_2_3 ? LDPC_2_3
-                                            : LDPC_4_5;
+           : c->kind == FRAME_CODE_LDPC_4_5 ? LDPC_4_5
+                                            : LDPC_7_8;
 }
 
 bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b)
@@ -65,6 +71,8 @@ const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame
 uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_len)
 {
     assert(c->kind != FRAME_CODE_OFF);
+    if (c->kind == FRAME_CODE_LDPC_7_8)
+        return 892;
     if (frame_code_is_ldpc(c))
         return frame_len >= 2048 ? 2048 : frame_len >= 512 ? 512 : 128;
     if (!has_rs(c))

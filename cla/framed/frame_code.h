@@ -21,10 +21,11 @@ enum frame_code_kind {
     FRAME_CODE_UNCODED, /* a marker and the frame */
     FRAME_CODE_RS_223,  /* a marker and a codeblock of Reed-Solomon (255,223), … */
     FRAME_CODE_RS_239,  /* … or (255,239) */
-    /* A marker and an LDPC codeword (AR4JA) whose block is the frame: by code rate. */
+    /* A marker and an LDPC codeword whose block is the frame: AR4JA by code rate, and C2. */
     FRAME_CODE_LDPC_1_2,
     FRAME_CODE_LDPC_2_3,
     FRAME_CODE_LDPC_4_5,
+    FRAME_CODE_LDPC_7_8,
 };
 
 enum frame_code_randomiser {
@@ -48,6 +49,9 @@ struct frame_code;
 
 /* Is it one of the LDPC codes? Their decoder takes milliseconds for a unit with many errors. */
 bool frame_code_is_ldpc(const struct frame_code_config *c);
+
+/* Does the marker of 64 bits belong to the code? To the LDPC codes AR4JA it does. */
+bool frame_code_has_long_marker(const struct frame_code_config *c);
 
 /* Are all relevant fields equal? */
 bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b);

@@ -38,7 +38,7 @@ static struct frame_code_config make_code(const struct frame_keys *k)
         .marker_errors = (unsigned)k->cadu_marker_errors,
     };
     const bool longer = k->cadu_marker == FRAME_MARKER_64 ||
-                        (k->cadu_marker == FRAME_MARKER_AUTO && frame_code_is_ldpc(&c));
+                        (k->cadu_marker == FRAME_MARKER_AUTO && frame_code_has_long_marker(&c));
     c.marker = longer ? CADU_MARKER_64 : CADU_MARKER_32;
     return c;
 }
@@ -415,9 +415,10 @@ static int check_cadu(const struct frame_keys *k, const struct frame_port_config
         return wrong(key, "frames.marker", why, why_cap,
                      "CADUs have markers; remove this key, or write cadu: off");
     const struct frame_code_config code = make_code(k);
-    if (frame_code_is_ldpc(&code) && k->cadu_marker == FRAME_MARKER_32)
+    if (frame_code_has_long_marker(&code) && k->cadu_marker == FRAME_MARKER_32)
         return wrong(key, "cadu.marker", why, why_cap,
-                     "LDPC codewords have the marker of 64 bits; write 64, or remove this key");
+                     "codewords of the LDPC codes AR4JA have the marker of 64 bits; write 64, or "
+                     "remove this key");
     int r = check_code(&c->send, false, key, why, why_cap);
     if (r == 0)
         r = check_code(&c->receive, true, key, why, why_cap);

@@ -79,12 +79,12 @@ static void begin_gathered(const struct frame_keys *k, size_t datagrams, size_t 
 START_TEST(each_kind)
 {
     static const size_t lengths[] = {0,        4 + 1115, 4 + 1275, 4 + 1115 + 5 * 16,
-                                     8 + 1024, 8 + 768,  8 + 640};
+                                     8 + 1024, 8 + 768,  8 + 640,  4 + 1020};
     for (int kind = FRAMES_TM; kind <= FRAMES_AOS; kind++) {
-        for (int code = FRAME_CODE_UNCODED; code <= FRAME_CODE_LDPC_4_5; code++) {
+        for (int code = FRAME_CODE_UNCODED; code <= FRAME_CODE_LDPC_7_8; code++) {
             struct frame_keys k = cadu_keys(kind, (enum frame_code_kind)code);
             if (code >= FRAME_CODE_LDPC_1_2)
-                k.out.length = 512;
+                k.out.length = code == FRAME_CODE_LDPC_7_8 ? 892 : 512;
             k.cadu_randomise = code % 3;
             k.cadu_basis = code % 2;
             begin(&k);
@@ -484,6 +484,13 @@ START_TEST(keys)
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k.cadu_marker = FRAME_MARKER_32;
     assert_refused(&k, "cadu.marker", "write 64");
+    k = cadu_keys(FRAMES_TM, FRAME_CODE_LDPC_7_8);
+    assert_refused(&k, "frames.length", "1115: write 892B");
+    k.out.length = 892;
+    for (int marker = FRAME_MARKER_AUTO; marker <= FRAME_MARKER_64; marker++) {
+        k.cadu_marker = marker;
+        ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+    }
     k = cadu_keys(FRAMES_USLP, FRAME_CODE_UNCODED);
     k.out.length = 65504;
     assert_refused(&k, "frames.length", "write 65503B");

@@ -21,6 +21,7 @@ static const struct config {
     {{FRAME_CODE_LDPC_1_2, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8}, 128, 8 + 256},
     {{FRAME_CODE_LDPC_2_3, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 4}, 512, 8 + 768},
     {{FRAME_CODE_LDPC_4_5, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4}, 512, 8 + 640},
+    {{FRAME_CODE_LDPC_7_8, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4}, 892, 4 + 1020},
 };
 enum { CONFIGS = sizeof configs / sizeof configs[0], LDPC_FIRST = 5 };
 static const struct config *usual = &configs[2];
@@ -303,14 +304,14 @@ END_TEST
  * was sent; the others are counted, and given to nobody. */
 START_TEST(ldpc_damage)
 {
-    static const double shares[] = {0.03, 0.02, 0.004};
+    static const double shares[] = {0.03, 0.02, 0.004, 0.004};
     for (size_t i = LDPC_FIRST; i < CONFIGS; i++) {
         const struct config *c = &configs[i];
         bool which[UNITS];
         uint64_t wrong = 0;
         begin(c);
         for (uint32_t n = 0; n < UNITS; n++) {
-            const size_t body = put_unit(c, n, n % 2 == 1) + 64;
+            const size_t body = put_unit(c, n, n % 2 == 1) + 8 * cadu_marker_len(c->code.marker);
             for (size_t b = body; b < stream_bits; b++) {
                 if (!rng_chance(&rng, n % 4 == 3 ? 0.2 : shares[i - LDPC_FIRST]))
                     continue;
@@ -325,7 +326,8 @@ START_TEST(ldpc_damage)
         ck_assert(n->frames == UNITS && n->erred == UNITS / 4 && n->sync_losses == 0);
         ck_assert_uint_eq(n->codewords_failed, UNITS / 4);
         ck_assert_uint_eq(n->corrected, wrong);
-        ck_assert_uint_ge(n->iterations, UNITS / 4 * LDPC_ITERATIONS);
+        const bool looks = c->code.kind == FRAME_CODE_LDPC_7_8; /* it stops early */
+        ck_assert_uint_ge(n->iterations, UNITS / 4 * (looks ? LDPC_LOOK : LDPC_ITERATIONS));
         end();
     }
 }
@@ -420,7 +422,13 @@ START_TEST(problems)
         }
         ck_assert_uint_eq(frame_code_fitting(&c, 65507), 2048);
         ck_assert_uint_eq(frame_code_fitting(&c, 7), 128); /* there is no shorter one */
+        ck_assert(frame_code_has_long_marker(&c));
     }
+    c.kind = FRAME_CODE_LDPC_7_8;
+    ck_assert_ptr_null(frame_code_problem(&c, 892));
+    ck_assert_ptr_nonnull(frame_code_problem(&c, 512));
+    ck_assert_uint_eq(frame_code_fitting(&c, 512), 892); /* its only one */
+    ck_assert(frame_code_is_ldpc(&c) && !frame_code_has_long_marker(&c));
 }
 END_TEST
 
