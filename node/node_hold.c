@@ -267,9 +267,7 @@ static bool try_held(struct node_link *l, struct held *h)
     const uint64_t bytes = h->bundle->len;
     agent_release(a, l->index, bytes);
     if (!offer(l, h->bundle, h->token, &h->why)) {
-        const bool again = agent_reserve(a, l->index, bytes);
-        assert(again); /* it was free a moment ago */
-        (void)again;
+        agent_reserve_again(a, l->index, bytes);
         return false;
     }
     unhold(l, h, bytes);

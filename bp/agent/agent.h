@@ -322,11 +322,11 @@ void agent_restore_key(struct agent *a, uint64_t key);
 
 /* Memory of a bundle that is still arriving: by a link, or (AGENT_OWN) from an application. It
  * counts like that of stored bundles (total_bytes; memory_only: held_bytes), and against the
- * neighbour's share: reserve_percent is reserved in equal parts, the rest is shared. Charge
- * received bytes, not announced ones. reserve: false: no room, or no such link; nothing changed.
- * release: at most the reserved bytes, before agent_receive. agent_link_remove releases all. */
+ * neighbour's share. Charge received bytes, not announced ones. reserve: false: no room or link.
+ * release: before agent_receive. reserve_again: what was released, if a refused bundle waits. */
 #define AGENT_OWN UINT32_MAX /* in place of a link: applications */
 bool agent_reserve(struct agent *a, uint32_t link, uint64_t bytes);
+void agent_reserve_again(struct agent *a, uint32_t link, uint64_t bytes);
 void agent_release(struct agent *a, uint32_t link, uint64_t bytes);
 
 void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now);

@@ -180,3 +180,20 @@ void quota_prove(struct agent *a, const struct record *r)
     peer->proven_len++;
     peer->proven_next = tick_add(a->now.now, PROVE_TIME);
 }
+
+void agent_share(const struct agent *a, uint32_t link, struct agent_share *out)
+{
+    const struct link *l = link_at(a, link);
+    const struct account *x =
+        account_find(&a->peers, l != NULL ? quota_peer_id(&l->peer) : QUOTA_OWN);
+    *out = (struct agent_share){
+        .bundles = x->used[QUOTA_BUNDLES],
+        .bytes = x->used[QUOTA_BYTES],
+        .assemblies = x->used[QUOTA_ASSEMBLIES],
+        .fragments = x->used[QUOTA_FRAGMENTS],
+        .share_bundles = a->shares[QUOTA_BUNDLES],
+        .share_bytes = a->shares[QUOTA_BYTES],
+        .arriving = x->used[QUOTA_ARRIVING],
+        .share_arriving = a->shares[QUOTA_ARRIVING],
+    };
+}

@@ -49,7 +49,6 @@ struct queue {
      * of these before the next bundle (agent_sending.c). */
     uint64_t sending;
     struct list sending_wait;
-    uint64_t pauses; /* of bundles that waited for bytes of other links, so far */
     struct service service;
     struct list parties; /* of a link (agent_party.c) */
     /* Joined bundles in agent.verifying: they do not use the window. */

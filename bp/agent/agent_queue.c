@@ -17,8 +17,6 @@
 
 #include "bp/agent/agent_impl.h"
 
-#define PAUSES_MAX 16 /* of bundles one after the other; then the queue waits for the first one */
-
 void queue_init(struct queue *q, uint64_t window)
 {
     *q = (struct queue){.window = window};
@@ -325,8 +323,9 @@ static void release_list(struct agent *a, struct list *l)
 static bool await_bytes(struct agent *a, struct queue *q, struct record *first)
 {
     if (q->sending == 0) {
-        q->pauses++;
-        queue_pause(a, first, tick_add(a->now.now, a->config.retry_min));
+        const tick more = tick_add(first->pause, first->pause), most = 8 * a->config.retry_min;
+        first->pause = first->pause == 0 ? a->config.retry_min : tick_min(more, most);
+        queue_pause(a, first, tick_add(a->now.now, first->pause));
         memory_shrink(a);
         return true;
     }
@@ -433,10 +432,7 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
     if (!list_empty(&q->resumed))
         return 0; /* those that come back go first, in their order; then it is woken */
     list_sub(&q->sending_wait);
-    const uint64_t pauses = q->pauses;
     for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
-        if (q->pauses - pauses >= PAUSES_MAX)
-            return 0;
         const enum bundle_priority next = bands_turn(&q->bands);
         if (next != BUNDLE_PRIORITIES && count_given(q) < q->window) {
             struct band *b = bands_first(&q->bands, next);

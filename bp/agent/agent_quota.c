@@ -492,11 +492,20 @@ bool agent_reserve(struct agent *a, uint32_t link, uint64_t bytes)
     struct account *x = party_of(a, link, &l);
     if (x == NULL || !record_memory_room(a, bytes) || !peer_has_room(a, x, QUOTA_ARRIVING, bytes))
         return false;
+    agent_reserve_again(a, link, bytes);
+    return true;
+}
+
+void agent_reserve_again(struct agent *a, uint32_t link, uint64_t bytes)
+{
+    struct link *l;
+    struct account *x = party_of(a, link, &l);
+    if (x == NULL)
+        return;
     account_add(a, x, QUOTA_ARRIVING, bytes);
     a->counters.arriving_bytes += bytes;
     if (l != NULL)
         l->arriving += bytes;
-    return true;
 }
 
 void agent_release(struct agent *a, uint32_t link, uint64_t bytes)
@@ -516,23 +525,6 @@ bool quota_above_share(const struct agent *a, const struct account *peer)
 {
     return above(a, peer, QUOTA_BUNDLES, peer->used[QUOTA_BUNDLES]) > 0 ||
            above(a, peer, QUOTA_BYTES, peer->used[QUOTA_BYTES]) > 0;
-}
-
-void agent_share(const struct agent *a, uint32_t link, struct agent_share *out)
-{
-    const struct link *l = link_at(a, link);
-    const struct account *x =
-        account_find(&a->peers, l != NULL ? quota_peer_id(&l->peer) : QUOTA_OWN);
-    *out = (struct agent_share){
-        .bundles = x->used[QUOTA_BUNDLES],
-        .bytes = x->used[QUOTA_BYTES],
-        .assemblies = x->used[QUOTA_ASSEMBLIES],
-        .fragments = x->used[QUOTA_FRAGMENTS],
-        .share_bundles = a->shares[QUOTA_BUNDLES],
-        .share_bytes = a->shares[QUOTA_BYTES],
-        .arriving = x->used[QUOTA_ARRIVING],
-        .share_arriving = a->shares[QUOTA_ARRIVING],
-    };
 }
 
 /* They assert in every build, with NDEBUG too: tests rely on it. */

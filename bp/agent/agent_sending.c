@@ -13,8 +13,8 @@
  * peers acknowledge theirs.
  *
  * A queue whose link has bytes in transmission waits for their outcome; bytes of others that return
- * wake it, too. A first bundle that must wait for bytes of others pauses for retry_min, so that the
- * bundles behind it go on.
+ * wake it, too. A first bundle that must wait for bytes of others pauses for retry_min, and longer
+ * each time up to eight times that, so that the bundles behind it go on.
  *
  * The bundle at the head of a queue is loaded although the memory of queued bundles is full, but
  * only while an eighth of the memory of all bundles stays free, or nothing is in transmission.

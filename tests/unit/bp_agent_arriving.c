@@ -70,6 +70,26 @@ START_TEST(bundles_and_what_arrives_have_one_limit)
 }
 END_TEST
 
+/* A bundle that waits keeps its room, although something else has taken it meanwhile. */
+START_TEST(what_was_released_is_reserved_again)
+{
+    struct binder n;
+    struct agent_config c = arriving_config();
+    relay_init(&n, &c);
+    const uint64_t first = fill(&n, 0, 1000);
+    agent_release(n.a, 0, 200000);
+    const uint64_t second = fill(&n, 1, 1000);
+    ck_assert(!agent_reserve(n.a, 0, 200000));
+    agent_reserve_again(n.a, 0, 200000);
+    ck_assert_uint_eq(arriving(&n), first + second);
+    ck_assert_uint_gt(arriving(&n), 1000000);
+    agent_release(n.a, 0, first);
+    agent_release(n.a, 1, second);
+    ck_assert_uint_eq(arriving(&n), 0);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(without_a_store)
 {
     struct binder n;
@@ -105,6 +125,7 @@ SUITE(bp_agent_arriving, t)
 {
     tcase_add_test(t, a_neighbour_leaves_the_others_their_shares);
     tcase_add_test(t, bundles_and_what_arrives_have_one_limit);
+    tcase_add_test(t, what_was_released_is_reserved_again);
     tcase_add_test(t, without_a_store);
     tcase_add_test(t, a_link_that_goes_releases_all);
 }
