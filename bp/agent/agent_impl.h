@@ -364,6 +364,7 @@ void sending_check(const struct agent *a, const struct queue *q);
 /* agent_party.c. alone: all of the queue's bundles are of one party. behind: bytes in the bands of
  * this priority that have their turns after this many bytes more of the party. */
 void party_enter(struct queue *q, struct record *r);
+void parties_fini(struct queue *q);
 void party_leave(struct queue *q, struct record *r);
 bool party_alone(const struct queue *q);
 uint64_t party_behind(const struct queue *q, uint64_t id, enum bundle_priority priority,

@@ -63,6 +63,14 @@ void party_leave(struct queue *q, struct record *r)
     free(p);
 }
 
+void parties_fini(struct queue *q)
+{
+    list_for_each_safe (it, &q->parties) {
+        free(container_of(it, struct party, node));
+    }
+    list_init(&q->parties);
+}
+
 bool party_alone(const struct queue *q)
 {
     return q->parties.next == q->parties.prev && !list_empty(&q->parties);

@@ -37,6 +37,7 @@ void queue_fini(struct queue *q)
     list_sub(&q->resuming);
     list_sub(&q->sending_wait);
     bands_fini(&q->bands);
+    parties_fini(q);
 }
 
 void queue_free_spent(struct agent *a)
