@@ -15,6 +15,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 from .. import advice, places, ports, programs, units
@@ -559,6 +560,11 @@ def pieces(holder: Any, addresses: Any) -> Any:
     return addresses.pieces(holder) if isinstance(holder, file.Link) else [(holder.name, ("forward", "return"), None)]
 
 
+def where_of(event: file.Event) -> Callable[[str], str]:
+    """Where a user wrote a key of the event."""
+    return lambda key: f"{event.where(key)}: events set"
+
+
 def check_events(lab: file.Lab, addresses: Any, begin: str) -> None:
     """What events will set, before anything is started: of a channel, of the adapters at both ends."""
     for event in lab.events:
@@ -571,7 +577,7 @@ def check_events(lab: file.Lab, addresses: Any, begin: str) -> None:
             if lab.one_emulator and before.channel is None and then.holder(event.whom).channel is not None:
                 raise places.PlacesError(f"{event.where()}: events set: {before.what} has no channel, which cannot come while it runs")
             if lab.one_emulator and before.channel is not None and not addresses.bridged(before):
-                shared.changes(before, then.holder(event.whom), pieces(before, addresses), lambda key, event=event: f"{event.where(key)}: events set")
+                shared.changes(before, then.holder(event.whom), pieces(before, addresses), where_of(event))
             ends = [derived.nodes[end] for end in then.links[event.whom].ends if end in derived.nodes] if event.whom in then.links else []
             wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.whom), derived.plan)
             derived.configs = {path: config for path, config in derived.configs.items() if path in wanted}
