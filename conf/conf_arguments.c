@@ -150,10 +150,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* The rows of one list behind those before in `all`; *used counts them and the row that ends the
- * list. Returns the first one. */
+ * list. Returns the first one, or NULL without rows: for help argp leaks memory of an empty list.
+ */
 static struct argp_option *add_rows(const struct argument *o, struct argp_option *all, size_t *used)
 {
     struct argp_option *first = &all[*used];
+    if (!is_row(o))
+        return NULL;
     for (int i = 0; is_row(&o[i]); i++) {
         assert(*used < ARGUMENTS_MAX);
         all[(*used)++] = (struct argp_option){.name = o[i].name,
