@@ -171,7 +171,7 @@ class Figures(unittest.TestCase):
         truth = result(*far, "--duration", "60s")["session_ms"]["mean"]
         self.assertLess(abs(sum(means["yes"]) / 10 / truth - 1), 0.1)
         self.assertLess(sum(means["no"]) / 10 / truth, 0.9)
-        self.assertIn("expected yes or no", run("--follow", "maybe").stderr)
+        self.assertIn("write one of: no, yes", run("--follow", "maybe").stderr)
 
     def test_switches(self):
         """Each one does something, and none does when the set is plain again."""
@@ -570,7 +570,7 @@ class Peers(unittest.TestCase):
     def test_errors(self):
         for words, text in ((("--peers", "17"), "16"), (("--peers", "2", "--peer", "3:weight=1"), "there are 2 peers"),
                             (("--peers", "2", "--peer", "1:weight=0"), "weight (1 to 1000)"), (("--peers", "2", "--peer", "1"), "I:KEY=VALUE"),
-                            (("--peers", "2", "--peer", "1:outage=2s-1s"), "outage"), (("--peers", "2", "--red", "2"), "a share from 0 to 1"),
+                            (("--peers", "2", "--peer", "1:outage=2s-1s"), "outage"), (("--peers", "2", "--red", "2"), "write a number from 0 to 1"),
                             (("--peers", "2", "--colour", "green"), "--red says"), (("--peers", "2", "--follow", "yes"), "--follow does not go"),
                             (("--peers", "2", "--peer", "1:trace=nofile"), "nofile")):
             done = run(*words)
