@@ -179,7 +179,7 @@ class Clocks(unittest.TestCase):
         for options, text in ((("--clock", "2"), "auto, or a node"), (("--clock", "2=3"), "auto, or a node"),
                               (("--clock", "2=1s", "--clock", "2=2s"), "each node once"),
                               (("--clock", "auto", "--clock", "2=2s"), "do not go together"),
-                              (("--clock", "auto", "-"), "no standard input"), (("--run", "0"), "from 1 on")):
+                              (("--clock", "auto", "-"), "no standard input"), (("--run", "0"), "from 1 to")):
             self.assertIn(text, run("helio-analyze", self.whole, *options, code=2).stderr)
 
 

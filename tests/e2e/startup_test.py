@@ -126,7 +126,8 @@ class StartupTest(StartupCase):
     def relay(self):
         ports = self.lab.udp_ports(2)
         return self.program("helio-emu", "relay", "--listen", f"127.0.0.1:{ports[0]}", "--to", f"127.0.0.1:{ports[1]}", "--delay", "5ms",
-                            "--control", f"{self.out}/emu.sock", "--drop-log", f"{self.out}/drops.csv", "--pcap-before", f"{self.out}/emu.pcap")
+                            "--control", f"{self.out}/emu.sock", "--drop-log", f"{self.out}/drops.csv", "--pcap-before", f"{self.out}/emu.pcap",
+                            "--pcap-after", f"{self.out}/after.pcap")
 
     def test_relay(self):
         for what in ("calls", "memory"):
