@@ -4,7 +4,7 @@
  * are only there (the store has the bundle, or it was encoded again) count in
  * counters.sending_bytes, and so in the memory of all bundles.
  *
- * All links together have half of that memory. An eighth of the half is divided equally between
+ * All links together have half of that memory. A sixteenth of the memory is divided equally between
  * them: each link may have its part whatever others have, so links whose peers acknowledge nothing
  * leave it to others. Beyond its part a link gets a further bundle while it leaves as much of the
  * rest as it has. A first bundle that is longer than the part is permitted while it fits the rest,
@@ -26,14 +26,9 @@
 
 #include "bp/agent/agent_impl.h"
 
-#define FLOOR_PART 16
+#define SHARED_PART 16 /* of the memory of all bundles */
 #define FLOOR_MAX (UINT64_C(32) << 20)
 #define WAKES 16 /* blocked links that are asked again when bytes return; each costs one poll */
-
-static uint64_t least(uint64_t x, uint64_t y)
-{
-    return x < y ? x : y;
-}
 
 static uint64_t less(uint64_t x, uint64_t y)
 {
@@ -46,12 +41,6 @@ static uint64_t count_links(const struct agent *a)
     return a->route_shares > others ? a->route_shares - others : 1;
 }
 
-/* A link's part of what links share although the memory is used up. */
-static uint64_t least_part(const struct agent *a)
-{
-    return least(record_memory_max(a) / FLOOR_PART, FLOOR_MAX) / count_links(a);
-}
-
 static uint64_t memory_left(const struct agent *a)
 {
     return less(record_memory_max(a), record_memory_used(a));
@@ -59,7 +48,14 @@ static uint64_t memory_left(const struct agent *a)
 
 static uint64_t shared_of(const struct agent *a)
 {
-    return record_memory_max(a) / 2 / 8;
+    return record_memory_max(a) / SHARED_PART;
+}
+
+/* A link's part although the memory is used up. */
+static uint64_t least_part(const struct agent *a)
+{
+    const uint64_t shared = shared_of(a);
+    return (shared < FLOOR_MAX ? shared : FLOOR_MAX) / count_links(a);
 }
 
 /* What a link may have, whatever others have. */
