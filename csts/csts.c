@@ -120,15 +120,8 @@ bool csts_oid_is(const struct csts_oid *oid, enum csts_known which)
 
 const char *csts_abort_text(unsigned diagnostic)
 {
-    switch (diagnostic) {
-#define CASE(name, value, text)                                                                    \
-    case value:                                                                                    \
-        return text;
-        CSTS_ABORTS(CASE)
-#undef CASE
-    default:
-        return diagnostic >= 128 ? sle_abort_text(diagnostic) : "unknown reason";
-    }
+    SLE_TEXT_OF(CSTS_ABORTS, diagnostic,
+                diagnostic >= 128 ? sle_abort_text(diagnostic) : "unknown reason");
 }
 
 bool csts_instance_same(const struct csts_instance_id *a, const struct csts_instance_id *b)

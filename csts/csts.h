@@ -77,24 +77,22 @@ struct csts_oid csts_known_oid(enum csts_known which);
 bool csts_oid_is(const struct csts_oid *oid, enum csts_known which);
 
 /* The octet of a PEER-ABORT: 921.1-B-2 annex F; those from 128 on are ISP1's (sle/sle.h). */
-#define CSTS_ABORTS(X)                                                                             \
-    X(ACCESS_DENIED, 40, "access denied")                                                          \
-    X(UNEXPECTED_RESPONDER, 41, "unexpected responder id")                                         \
-    X(OPERATIONAL, 42, "operational requirement")                                                  \
-    X(PROTOCOL_ERROR, 43, "protocol error")                                                        \
-    X(COMMUNICATIONS, 44, "communications failure")                                                \
-    X(ENCODING_ERROR, 45, "encoding error")                                                        \
-    X(RETURN_TIMEOUT, 46, "response timeout")                                                      \
-    X(END_OF_PERIOD, 47, "end of service provision period")                                        \
-    X(UNSOLICITED_INVOKE_ID, 48, "unsolicited invoke id")                                          \
-    X(DUPLICATE_INVOKE_ID, 49, "duplicate invoke id")                                              \
-    X(INVALID_PROCEDURE, 50, "invalid procedure name")                                             \
-    X(UNRECOGNIZED_TYPE, 51, "unrecognized type")                                                  \
-    X(FORWARD_BUFFER_TOO_LARGE, 70, "forward buffer too large")                                    \
-    X(OTHER, 126, "other reason")
-#define CSTS_ABORT_ENUM(name, value, text) CSTS_ABORT_##name = value,
-enum csts_abort { CSTS_ABORTS(CSTS_ABORT_ENUM) };
-#undef CSTS_ABORT_ENUM
+#define CSTS_ABORTS(X, P)                                                                          \
+    X(P, ACCESS_DENIED, 40, "access denied")                                                       \
+    X(P, UNEXPECTED_RESPONDER, 41, "unexpected responder id")                                      \
+    X(P, OPERATIONAL, 42, "operational requirement")                                               \
+    X(P, PROTOCOL_ERROR, 43, "protocol error")                                                     \
+    X(P, COMMUNICATIONS, 44, "communications failure")                                             \
+    X(P, ENCODING_ERROR, 45, "encoding error")                                                     \
+    X(P, RETURN_TIMEOUT, 46, "response timeout")                                                   \
+    X(P, END_OF_PERIOD, 47, "end of service provision period")                                     \
+    X(P, UNSOLICITED_INVOKE_ID, 48, "unsolicited invoke id")                                       \
+    X(P, DUPLICATE_INVOKE_ID, 49, "duplicate invoke id")                                           \
+    X(P, INVALID_PROCEDURE, 50, "invalid procedure name")                                          \
+    X(P, UNRECOGNIZED_TYPE, 51, "unrecognized type")                                               \
+    X(P, FORWARD_BUFFER_TOO_LARGE, 70, "forward buffer too large")                                 \
+    X(P, OTHER, 126, "other reason")
+enum csts_abort { CSTS_ABORTS(SLE_NUMBERED, CSTS_ABORT_) };
 const char *csts_abort_text(unsigned diagnostic); /* of any octet; static */
 
 /* The service instance identifier of BIND. */

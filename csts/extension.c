@@ -121,15 +121,7 @@ bool csts_notification_start_read(struct slice in, struct csts_list *out)
 
 const char *csts_bind_text(unsigned diagnostic)
 {
-    switch (diagnostic) {
-#define CASE(name, value, text)                                                                    \
-    case value:                                                                                    \
-        return text;
-        CSTS_BIND_DIAGS(CASE)
-#undef CASE
-    default:
-        return "unknown reason";
-    }
+    SLE_TEXT_OF(CSTS_BIND_DIAGS, diagnostic, "unknown reason");
 }
 
 size_t csts_bind_diag_write(enum csts_bind_diag d, struct slice text, uint8_t *out, size_t room)

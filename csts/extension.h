@@ -34,18 +34,16 @@ size_t csts_notification_start_write(const struct csts_list *l, uint8_t *out, si
 bool csts_notification_start_read(struct slice in, struct csts_list *out);
 
 /* BIND's diagnostic [BIND_DIAGNOSTIC]. */
-#define CSTS_BIND_DIAGS(X)                                                                         \
-    X(ACCESS_DENIED, 1, "access denied")                                                           \
-    X(SERVICE_TYPE, 2, "service type not supported")                                               \
-    X(VERSION, 3, "version not supported")                                                         \
-    X(NO_INSTANCE, 4, "no such service instance")                                                  \
-    X(ALREADY_BOUND, 5, "already bound")                                                           \
-    X(NOT_ACCESSIBLE, 6, "service instance not accessible to this initiator")                      \
-    X(INCONSISTENT_TYPE, 7, "inconsistent service type")                                           \
-    X(OUT_OF_SERVICE, 8, "out of service")
-#define CSTS_BIND_ENUM(name, value, text) CSTS_BIND_##name = value,
-enum csts_bind_diag { CSTS_BIND_DIAGS(CSTS_BIND_ENUM) };
-#undef CSTS_BIND_ENUM
+#define CSTS_BIND_DIAGS(X, P)                                                                      \
+    X(P, ACCESS_DENIED, 1, "access denied")                                                        \
+    X(P, SERVICE_TYPE, 2, "service type not supported")                                            \
+    X(P, VERSION, 3, "version not supported")                                                      \
+    X(P, NO_INSTANCE, 4, "no such service instance")                                               \
+    X(P, ALREADY_BOUND, 5, "already bound")                                                        \
+    X(P, NOT_ACCESSIBLE, 6, "service instance not accessible to this initiator")                   \
+    X(P, INCONSISTENT_TYPE, 7, "inconsistent service type")                                        \
+    X(P, OUT_OF_SERVICE, 8, "out of service")
+enum csts_bind_diag { CSTS_BIND_DIAGS(SLE_NUMBERED, CSTS_BIND_) };
 const char *csts_bind_text(unsigned diagnostic);
 size_t csts_bind_diag_write(enum csts_bind_diag d, struct slice text, uint8_t *out, size_t room);
 bool csts_bind_diag_read(struct slice in, unsigned *d, struct slice *text);
@@ -140,18 +138,16 @@ size_t csts_sequence_ext_write(bool report, const struct csts_window *w, uint8_t
 bool csts_sequence_ext_read(struct slice in, bool *report, struct csts_window *w);
 
 /* Why a data unit was refused [SEQUENCE_DIAGNOSTIC]. */
-#define CSTS_UNIT_DIAGS(X)                                                                         \
-    X(UNABLE_TO_PROCESS, 0, "unable to process")                                                   \
-    X(LOCKED, 1, "service instance locked")                                                        \
-    X(OUT_OF_SEQUENCE, 2, "out of sequence")                                                       \
-    X(INCONSISTENT_TIMES, 3, "inconsistent time range")                                            \
-    X(INVALID_TIME, 4, "invalid time")                                                             \
-    X(LATE, 5, "late data")                                                                        \
-    X(DATA_ERROR, 6, "data error")                                                                 \
-    X(UNABLE_TO_STORE, 7, "unable to store")
-#define CSTS_UNIT_ENUM(name, value, text) CSTS_UNIT_##name = value,
-enum csts_unit_diag { CSTS_UNIT_DIAGS(CSTS_UNIT_ENUM) };
-#undef CSTS_UNIT_ENUM
+#define CSTS_UNIT_DIAGS(X, P)                                                                      \
+    X(P, UNABLE_TO_PROCESS, 0, "unable to process")                                                \
+    X(P, LOCKED, 1, "service instance locked")                                                     \
+    X(P, OUT_OF_SEQUENCE, 2, "out of sequence")                                                    \
+    X(P, INCONSISTENT_TIMES, 3, "inconsistent time range")                                         \
+    X(P, INVALID_TIME, 4, "invalid time")                                                          \
+    X(P, LATE, 5, "late data")                                                                     \
+    X(P, DATA_ERROR, 6, "data error")                                                              \
+    X(P, UNABLE_TO_STORE, 7, "unable to store")
+enum csts_unit_diag { CSTS_UNIT_DIAGS(SLE_NUMBERED, CSTS_UNIT_) };
 const char *csts_unit_text(unsigned diagnostic);
 size_t csts_unit_diag_write(enum csts_unit_diag d, uint8_t *out, size_t room);
 bool csts_unit_diag_read(struct slice in, unsigned *d);

@@ -100,15 +100,7 @@ bool csts_sequence_ext_read(struct slice in, bool *report, struct csts_window *w
 
 const char *csts_unit_text(unsigned diagnostic)
 {
-    switch (diagnostic) {
-#define CASE(name, value, text)                                                                    \
-    case value:                                                                                    \
-        return text;
-        CSTS_UNIT_DIAGS(CASE)
-#undef CASE
-    default:
-        return "unknown reason";
-    }
+    SLE_TEXT_OF(CSTS_UNIT_DIAGS, diagnostic, "unknown reason");
 }
 
 size_t csts_unit_diag_write(enum csts_unit_diag d, uint8_t *out, size_t room)

@@ -25,35 +25,19 @@ const char *sle_mode_text(enum sle_mode mode)
     return (unsigned)mode < sizeof texts / sizeof texts[0] ? texts[mode] : "unknown";
 }
 
-#define CASE_TEXT(name, value, text)                                                               \
-    case value:                                                                                    \
-        return text;
-
 const char *sle_abort_text(unsigned diagnostic)
 {
-    switch (diagnostic) {
-        SLE_ABORTS(CASE_TEXT)
-    default:
-        return "a diagnostic without a name";
-    }
+    SLE_TEXT_OF(SLE_ABORTS, diagnostic, "a diagnostic without a name");
 }
 
 const char *sle_bind_text(unsigned diagnostic)
 {
-    switch (diagnostic) {
-        SLE_BIND_DIAGS(CASE_TEXT)
-    default:
-        return "a diagnostic without a name";
-    }
+    SLE_TEXT_OF(SLE_BIND_DIAGS, diagnostic, "a diagnostic without a name");
 }
 
 const char *sle_parameter_text(unsigned parameter)
 {
-    switch (parameter) {
-        SLE_PARAMETERS(CASE_TEXT)
-    default:
-        return "unknown";
-    }
+    SLE_TEXT_OF(SLE_PARAMETERS, parameter, "unknown");
 }
 
 static bool is_name(const char *text, size_t min, size_t max)

@@ -37,46 +37,65 @@ const char *sle_service_text(enum sle_service service); /* "raf", "rcf", "rocf",
 enum sle_mode { SLE_TIMELY = 0, SLE_COMPLETE = 1, SLE_OFFLINE = 2, SLE_FORWARD = 3 };
 const char *sle_mode_text(enum sle_mode mode); /* "onlt", "onlc", "offl", "fwd" */
 
+/*
+ * Words that have numbers: LIST(X, P) is X(P, NAME, number, text) for each. Their enumeration, and
+ * the body of a function that returns the text of a number:
+ *
+ *     enum sle_abort { SLE_ABORTS(SLE_NUMBERED, SLE_ABORT_) };
+ *     const char *sle_abort_text(unsigned diagnostic)
+ *     {
+ *         SLE_TEXT_OF(SLE_ABORTS, diagnostic, "unknown reason");
+ *     }
+ */
+#define SLE_NUMBERED(prefix, name, number, text) prefix##name = number,
+#define SLE_TEXT_CASE(prefix, name, number, text)                                                  \
+    case number:                                                                                   \
+        return text;
+#define SLE_TEXT_OF(LIST, number, otherwise)                                                       \
+    do {                                                                                           \
+        switch (number) {                                                                          \
+            LIST(SLE_TEXT_CASE, )                                                                  \
+        default:                                                                                   \
+            return otherwise;                                                                      \
+        }                                                                                          \
+    } while (false)
+
 /* The octet of a PEER-ABORT: SLE's own diagnostics below 128, those of the transport mapping from
  * there on. SLE_ABORT_UNKNOWN is never transmitted: the connection ended without a PEER-ABORT. */
-#define SLE_ABORTS(X)                                                                              \
-    X(ACCESS_DENIED, 0, "access denied")                                                           \
-    X(UNEXPECTED_RESPONDER, 1, "unexpected responder id")                                          \
-    X(OPERATIONAL, 2, "operational requirement")                                                   \
-    X(PROTOCOL_ERROR, 3, "protocol error")                                                         \
-    X(COMMUNICATIONS, 4, "communications failure")                                                 \
-    X(ENCODING_ERROR, 5, "encoding error")                                                         \
-    X(RETURN_TIMEOUT, 6, "return timeout")                                                         \
-    X(END_OF_PERIOD, 7, "end of service provision period")                                         \
-    X(UNSOLICITED_INVOKE_ID, 8, "unsolicited invoke id")                                           \
-    X(OTHER, 127, "other reason")                                                                  \
-    X(TML_PROTOCOL, 128, "protocol error of the transport mapping")                                \
-    X(TML_BAD_MESSAGE, 129, "bad message of the transport mapping")                                \
-    X(TML_HEARTBEAT, 130, "heartbeat parameters not acceptable")                                   \
-    X(TML_ESTABLISH_TIMEOUT, 131, "establishing timed out")                                        \
-    X(TML_HEARTBEAT_TIMEOUT, 132, "no heartbeat was received in time")                             \
-    X(TML_UNEXPECTED_CLOSE, 133, "unexpected close of the connection")                             \
-    X(TML_OTHER, 199, "other reason of the transport mapping")                                     \
-    X(UNKNOWN, 256, "unknown reason")
-#define SLE_ABORT_ENUM(name, value, text) SLE_ABORT_##name = value,
-enum sle_abort { SLE_ABORTS(SLE_ABORT_ENUM) };
-#undef SLE_ABORT_ENUM
+#define SLE_ABORTS(X, P)                                                                           \
+    X(P, ACCESS_DENIED, 0, "access denied")                                                        \
+    X(P, UNEXPECTED_RESPONDER, 1, "unexpected responder id")                                       \
+    X(P, OPERATIONAL, 2, "operational requirement")                                                \
+    X(P, PROTOCOL_ERROR, 3, "protocol error")                                                      \
+    X(P, COMMUNICATIONS, 4, "communications failure")                                              \
+    X(P, ENCODING_ERROR, 5, "encoding error")                                                      \
+    X(P, RETURN_TIMEOUT, 6, "return timeout")                                                      \
+    X(P, END_OF_PERIOD, 7, "end of service provision period")                                      \
+    X(P, UNSOLICITED_INVOKE_ID, 8, "unsolicited invoke id")                                        \
+    X(P, OTHER, 127, "other reason")                                                               \
+    X(P, TML_PROTOCOL, 128, "protocol error of the transport mapping")                             \
+    X(P, TML_BAD_MESSAGE, 129, "bad message of the transport mapping")                             \
+    X(P, TML_HEARTBEAT, 130, "heartbeat parameters not acceptable")                                \
+    X(P, TML_ESTABLISH_TIMEOUT, 131, "establishing timed out")                                     \
+    X(P, TML_HEARTBEAT_TIMEOUT, 132, "no heartbeat was received in time")                          \
+    X(P, TML_UNEXPECTED_CLOSE, 133, "unexpected close of the connection")                          \
+    X(P, TML_OTHER, 199, "other reason of the transport mapping")                                  \
+    X(P, UNKNOWN, 256, "unknown reason")
+enum sle_abort { SLE_ABORTS(SLE_NUMBERED, SLE_ABORT_) };
 const char *sle_abort_text(unsigned diagnostic); /* of any octet; static */
 
-#define SLE_BIND_DIAGS(X)                                                                          \
-    X(ACCESS_DENIED, 0, "access denied")                                                           \
-    X(SERVICE_TYPE, 1, "service type not supported")                                               \
-    X(VERSION, 2, "version not supported")                                                         \
-    X(NO_INSTANCE, 3, "no such service instance")                                                  \
-    X(ALREADY_BOUND, 4, "already bound")                                                           \
-    X(NOT_ACCESSIBLE, 5, "service instance not accessible to this initiator")                      \
-    X(INCONSISTENT_TYPE, 6, "inconsistent service type")                                           \
-    X(INVALID_TIME, 7, "not in the service provision period")                                      \
-    X(OUT_OF_SERVICE, 8, "out of service")                                                         \
-    X(OTHER, 127, "other reason")
-#define SLE_BIND_ENUM(name, value, text) SLE_BIND_##name = value,
-enum sle_bind_diag { SLE_BIND_DIAGS(SLE_BIND_ENUM) };
-#undef SLE_BIND_ENUM
+#define SLE_BIND_DIAGS(X, P)                                                                       \
+    X(P, ACCESS_DENIED, 0, "access denied")                                                        \
+    X(P, SERVICE_TYPE, 1, "service type not supported")                                            \
+    X(P, VERSION, 2, "version not supported")                                                      \
+    X(P, NO_INSTANCE, 3, "no such service instance")                                               \
+    X(P, ALREADY_BOUND, 4, "already bound")                                                        \
+    X(P, NOT_ACCESSIBLE, 5, "service instance not accessible to this initiator")                   \
+    X(P, INCONSISTENT_TYPE, 6, "inconsistent service type")                                        \
+    X(P, INVALID_TIME, 7, "not in the service provision period")                                   \
+    X(P, OUT_OF_SERVICE, 8, "out of service")                                                      \
+    X(P, OTHER, 127, "other reason")
+enum sle_bind_diag { SLE_BIND_DIAGS(SLE_NUMBERED, SLE_BIND_) };
 const char *sle_bind_text(unsigned diagnostic);
 
 enum sle_unbind {
@@ -225,42 +244,40 @@ enum sle_update { SLE_CONTINUOUS = 0, SLE_CHANGE_BASED = 1, SLE_UPDATE_UNDEFINED
 enum { SLE_TC_VC_NONE = 255 };
 
 /* parameterName of GET-PARAMETER */
-#define SLE_PARAMETERS(X)                                                                          \
-    X(BIT_LOCK_REQUIRED, 3, "bitLockRequired")                                                     \
-    X(BUFFER_SIZE, 4, "bufferSize")                                                                \
-    X(DELIVERY_MODE, 6, "deliveryMode")                                                            \
-    X(EXPECTED_EVENT, 9, "expectedEventInvocationIdentification")                                  \
-    X(EXPECTED_SLDU, 10, "expectedSlduIdentification")                                             \
-    X(LATENCY_LIMIT, 15, "latencyLimit")                                                           \
-    X(MAXIMUM_SLDU, 21, "maximumSlduLength")                                                       \
-    X(MODULATION_FREQUENCY, 22, "modulationFrequency")                                             \
-    X(MODULATION_INDEX, 23, "modulationIndex")                                                     \
-    X(PERMITTED_GVCIDS, 24, "permittedGvcidSet")                                                   \
-    X(PLOP_IN_EFFECT, 25, "plopInEffect")                                                          \
-    X(REPORTING_CYCLE, 26, "reportingCycle")                                                       \
-    X(REQUESTED_QUALITY, 27, "requestedFrameQuality")                                              \
-    X(REQUESTED_GVCID, 28, "requestedGvcid")                                                       \
-    X(RETURN_TIMEOUT, 29, "returnTimeoutPeriod")                                                   \
-    X(RF_AVAILABLE_REQUIRED, 31, "rfAvailableRequired")                                            \
-    X(SUBCARRIER_RATIO, 34, "subcarrierToBitRateRatio")                                            \
-    X(PERMITTED_TC_VCIDS, 102, "permittedTcVcidSet")                                               \
-    X(PERMITTED_WORDS, 101, "permittedControlWordTypeSet")                                         \
-    X(PERMITTED_UPDATES, 103, "permittedUpdateModeSet")                                            \
-    X(REQUESTED_WORD, 104, "requestedControlWordType")                                             \
-    X(REQUESTED_TC_VCID, 105, "requestedTcVcid")                                                   \
-    X(REQUESTED_UPDATE, 106, "requestedUpdateMode")                                                \
-    X(ACQUISITION_LENGTH, 201, "acquisitionSequenceLength")                                        \
-    X(CLCW_GVCID, 202, "clcwGlobalVcId")                                                           \
-    X(CLCW_CHANNEL, 203, "clcwPhysicalChannel")                                                    \
-    X(MINIMUM_DELAY, 204, "minimumDelayTime")                                                      \
-    X(NOTIFICATION_MODE, 205, "notificationMode")                                                  \
-    X(PLOP1_IDLE_LENGTH, 206, "plop1IdleSequenceLength")                                           \
-    X(PROTOCOL_ABORT_MODE, 207, "protocolAbortMode")                                               \
-    X(MIN_REPORTING_CYCLE, 301, "minReportingCycle")                                               \
-    X(PERMITTED_QUALITY, 302, "permittedFrameQuality")
-#define SLE_PARAMETER_ENUM(name, value, text) SLE_PAR_##name = value,
-enum sle_parameter { SLE_PARAMETERS(SLE_PARAMETER_ENUM) };
-#undef SLE_PARAMETER_ENUM
+#define SLE_PARAMETERS(X, P)                                                                       \
+    X(P, BIT_LOCK_REQUIRED, 3, "bitLockRequired")                                                  \
+    X(P, BUFFER_SIZE, 4, "bufferSize")                                                             \
+    X(P, DELIVERY_MODE, 6, "deliveryMode")                                                         \
+    X(P, EXPECTED_EVENT, 9, "expectedEventInvocationIdentification")                               \
+    X(P, EXPECTED_SLDU, 10, "expectedSlduIdentification")                                          \
+    X(P, LATENCY_LIMIT, 15, "latencyLimit")                                                        \
+    X(P, MAXIMUM_SLDU, 21, "maximumSlduLength")                                                    \
+    X(P, MODULATION_FREQUENCY, 22, "modulationFrequency")                                          \
+    X(P, MODULATION_INDEX, 23, "modulationIndex")                                                  \
+    X(P, PERMITTED_GVCIDS, 24, "permittedGvcidSet")                                                \
+    X(P, PLOP_IN_EFFECT, 25, "plopInEffect")                                                       \
+    X(P, REPORTING_CYCLE, 26, "reportingCycle")                                                    \
+    X(P, REQUESTED_QUALITY, 27, "requestedFrameQuality")                                           \
+    X(P, REQUESTED_GVCID, 28, "requestedGvcid")                                                    \
+    X(P, RETURN_TIMEOUT, 29, "returnTimeoutPeriod")                                                \
+    X(P, RF_AVAILABLE_REQUIRED, 31, "rfAvailableRequired")                                         \
+    X(P, SUBCARRIER_RATIO, 34, "subcarrierToBitRateRatio")                                         \
+    X(P, PERMITTED_TC_VCIDS, 102, "permittedTcVcidSet")                                            \
+    X(P, PERMITTED_WORDS, 101, "permittedControlWordTypeSet")                                      \
+    X(P, PERMITTED_UPDATES, 103, "permittedUpdateModeSet")                                         \
+    X(P, REQUESTED_WORD, 104, "requestedControlWordType")                                          \
+    X(P, REQUESTED_TC_VCID, 105, "requestedTcVcid")                                                \
+    X(P, REQUESTED_UPDATE, 106, "requestedUpdateMode")                                             \
+    X(P, ACQUISITION_LENGTH, 201, "acquisitionSequenceLength")                                     \
+    X(P, CLCW_GVCID, 202, "clcwGlobalVcId")                                                        \
+    X(P, CLCW_CHANNEL, 203, "clcwPhysicalChannel")                                                 \
+    X(P, MINIMUM_DELAY, 204, "minimumDelayTime")                                                   \
+    X(P, NOTIFICATION_MODE, 205, "notificationMode")                                               \
+    X(P, PLOP1_IDLE_LENGTH, 206, "plop1IdleSequenceLength")                                        \
+    X(P, PROTOCOL_ABORT_MODE, 207, "protocolAbortMode")                                            \
+    X(P, MIN_REPORTING_CYCLE, 301, "minReportingCycle")                                            \
+    X(P, PERMITTED_QUALITY, 302, "permittedFrameQuality")
+enum sle_parameter { SLE_PARAMETERS(SLE_NUMBERED, SLE_PAR_) };
 const char *sle_parameter_text(unsigned parameter); /* "unknown" when it is none */
 
 #ifdef __cplusplus

@@ -481,8 +481,8 @@ START_TEST(parameters)
 {
     static const char *const ids[] = {RAF_ID, RCF_ID, ROCF_ID, CLTU_ID};
     static const uint32_t all[] = {
-#define NUMBER(name, value, text) value,
-        SLE_PARAMETERS(NUMBER)
+#define NUMBER(prefix, name, number, text) number,
+        SLE_PARAMETERS(NUMBER, )
 #undef NUMBER
     };
     uint8_t version = (uint8_t)(2 + _i % 4);

@@ -168,8 +168,8 @@ static bool read_start(struct line *l)
 
 static bool read_get(struct line *l)
 {
-#define PARAMETER_WORD(name, value, text) {text, value},
-    static const struct word parameters[] = {SLE_PARAMETERS(PARAMETER_WORD){NULL, 0}};
+#define PARAMETER_WORD(prefix, name, number, text) {text, number},
+    static const struct word parameters[] = {SLE_PARAMETERS(PARAMETER_WORD, ){NULL, 0}};
 #undef PARAMETER_WORD
     unsigned value = 0;
     if (!take_word(l, parameters, "a parameter such as bufferSize", &value))
