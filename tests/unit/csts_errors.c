@@ -150,18 +150,6 @@ START_TEST(start_refused)
 END_TEST
 
 /* What the user sends when it must not: the provider aborts with the octet of the book. */
-static void send_raw(struct pair *p, struct csts_pdu *pdu)
-{
-    uint8_t octets[1024];
-    size_t room;
-    const size_t n = csts_pdu_write(pdu, octets + SLE_TML_HEADER, sizeof octets - SLE_TML_HEADER);
-    ck_assert_uint_gt(n, 0);
-    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, octets);
-    memcpy(csts_link_space(p->provider.link, &room), octets, SLE_TML_HEADER + n);
-    csts_link_fed(p->provider.link, SLE_TML_HEADER + n, p->now);
-    pump(p);
-}
-
 START_TEST(aborted)
 {
     static const struct {
@@ -190,7 +178,8 @@ START_TEST(aborted)
         pdu.u.notify.event = name_of(1, RESOURCE ".2.1");
     if (pdu.kind == CSTS_PDU_GET)
         pdu.u.list = by_default;
-    send_raw(&p, &pdu);
+    feed_pdu(&p.provider, &pdu, p.now);
+    pump(&p);
     ck_assert_int_eq(p.provider.last.end, SLE_END_ABORTED);
     ck_assert_uint_eq(p.provider.last.abort, rows[_i].abort);
     ck_assert_int_eq(p.user.last.end, SLE_END_PEER_ABORT);
@@ -219,14 +208,8 @@ START_TEST(bind_return_of_another)
     struct csts_user_config c = {.responder = "STATION", .port = "MD", .id = instance_of(1)};
     struct csts_pdu pdu = {
         .kind = CSTS_PDU_BIND_RETURN, .invoke_id = 7, .positive = true, .u.responder = "STATION"};
-    uint8_t octets[256];
-    size_t room;
     p.user.link = csts_connect(p.user.csts, &c, p.now);
-    const size_t n = csts_pdu_write(&pdu, octets + SLE_TML_HEADER, sizeof octets - SLE_TML_HEADER);
-    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, octets);
-    memcpy(csts_link_space(p.user.link, &room), octets, SLE_TML_HEADER + n);
-    csts_link_fed(p.user.link, SLE_TML_HEADER + n, p.now);
-    poll_side(&p.user, p.now);
+    feed_pdu(&p.user, &pdu, p.now);
     ck_assert_int_eq(p.user.last.end, SLE_END_ABORTED);
     ck_assert_uint_eq(p.user.last.abort, CSTS_ABORT_UNSOLICITED_INVOKE_ID);
     free_pair(&p);

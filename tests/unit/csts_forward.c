@@ -4,19 +4,12 @@
 #include "csts/forward.h"
 #include "tests/unit/csts_pair.h"
 
-enum { FRAME = 100 };
-
-static struct csts_instance_id forward_id(void)
-{
-    struct csts_instance_id id = instance_of(7);
-    id.type = csts_known_oid(CSTS_FORWARD_FRAME);
-    return id;
-}
+enum { FRAME = 100, INSTANCE = 7 };
 
 static struct pair forward_pair(enum sle_auth_level level, struct csts_forward_config c)
 {
     struct pair p = new_pair(level);
-    const struct csts_service_config s = {.id = forward_id(), .initiator = "MISSION"};
+    const struct csts_service_config s = {.id = frames_of(INSTANCE), .initiator = "MISSION"};
     struct csts_service *monitored = p.service;
     p.service = csts_service_new(p.provider.csts, &s);
     c.resource = oid_of(RESOURCE);
@@ -24,15 +17,6 @@ static struct pair forward_pair(enum sle_auth_level level, struct csts_forward_c
     ck_assert_int_eq(csts_forward_set(p.service, &c), HELIO_OK);
     ck_assert_int_eq(csts_forward_set(p.service, &c), HELIO_EINVAL);
     return p;
-}
-
-static void bind_forward(struct pair *p)
-{
-    struct csts_user_config c = {.responder = "STATION", .port = "FF", .id = forward_id()};
-    p->user.link = csts_connect(p->user.csts, &c, p->now);
-    p->provider.link = csts_accept(p->provider.csts, p->now);
-    pump(p);
-    ck_assert_int_eq(csts_link_state(p->user.link), CSTS_BOUND);
 }
 
 static void start_forward(struct pair *p, bool positive)
@@ -46,7 +30,7 @@ static void start_forward(struct pair *p, bool positive)
 static struct pair active_pair(enum sle_auth_level level, struct csts_forward_config c)
 {
     struct pair p = forward_pair(level, c);
-    bind_forward(&p);
+    bind_frames(&p, INSTANCE);
     start_forward(&p, true);
     return p;
 }
@@ -101,7 +85,7 @@ START_TEST(frames_in_order)
     struct pair p =
         forward_pair(levels[_i], (struct csts_forward_config){.production = CSTS_OPERATIONAL});
     p.piece = _i == 0 ? 7 : SIZE_MAX;
-    bind_forward(&p);
+    bind_frames(&p, INSTANCE);
     ck_assert_int_eq(csts_send_frames(p.user.link, NULL, 0, p.now), HELIO_ESTOPPED);
     start_forward(&p, true);
     send_frames(&p, 1, 1, true);
@@ -303,7 +287,7 @@ START_TEST(stop_discards)
     ck_assert_uint_eq(csts_forward_counts(p.service)->discarded, 3);
     csts_link_free(p.provider.link);
     p.provider.link = NULL;
-    bind_forward(&p);
+    bind_frames(&p, INSTANCE);
     start_forward(&p, true);
     free_pair(&p);
 }
@@ -338,12 +322,12 @@ START_TEST(aborted)
     expect_abort(&p, CSTS_ABORT_PROTOCOL_ERROR);
 
     p = forward_pair(SLE_AUTH_NONE, c);
-    bind_forward(&p);
+    bind_frames(&p, INSTANCE);
     ck_assert_int_ge(csts_stop_forward(p.user.link, p.now), 0);
     expect_abort(&p, CSTS_ABORT_PROTOCOL_ERROR);
 
     p = forward_pair(SLE_AUTH_NONE, c);
-    bind_forward(&p);
+    bind_frames(&p, INSTANCE);
     ck_assert_int_ge(csts_start_report(p.user.link, 0, 1000, false, &by_default, p.now), 0);
     expect_abort(&p, CSTS_ABORT_INVALID_PROCEDURE);
 
@@ -440,7 +424,7 @@ START_TEST(drawn)
                     csts_link_free(p.provider.link);
                 }
                 p.user.told_len = p.provider.told_len = 0;
-                bind_forward(&p);
+                bind_frames(&p, INSTANCE);
             }
             do_something(&p, &r, &id, &radiating);
             pump(&p);

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "csts/engine.h"
+#include "sle/tml.h"
 #include "tests/unit/sle_help.h"
 #include "tests/unit/suite.h"
 
@@ -45,22 +46,10 @@ static inline struct csts_name name_of(uint32_t instance, const char *id)
     return (struct csts_name){.resource = oid_of(RESOURCE), .instance = instance, .id = oid_of(id)};
 }
 
-/* Not a good one: FNV over the octets, enough to distinguish them. */
-static inline bool hash(void *context, enum sle_hash which, struct slice in, uint8_t *out)
-{
-    uint64_t h = 14695981039346656037u;
-    (void)context;
-    for (size_t i = 0; i < in.len; i++)
-        h = (h ^ in.data[i]) * 1099511628211u;
-    for (unsigned i = 0; i < (which == SLE_SHA1 ? 20 : 32); i++)
-        out[i] = (uint8_t)(h >> 8 * (i % 8));
-    return true;
-}
-
 static inline struct csts *new_engine(const char *self, const char *other,
                                       enum sle_auth_level level)
 {
-    struct csts_config c = {.hash = hash, .unix_ns = 1700000000 * TICK_S, .seed = 1};
+    struct csts_config c = {.hash = mix_octets, .unix_ns = 1700000000 * TICK_S, .seed = 1};
     struct sle_peer peer = {.level = level};
     snprintf(c.self.id, sizeof c.self.id, "%s", self);
     snprintf(peer.who.id, sizeof peer.who.id, "%s", other);
@@ -242,13 +231,46 @@ static inline void run_until(struct pair *p, tick end)
     p->now = end;
 }
 
-static inline void connect_pair(struct pair *p, uint32_t number)
+static inline void connect_to(struct pair *p, const char *port, struct csts_instance_id id)
 {
-    struct csts_user_config c = {.responder = "STATION", .port = "MD", .id = instance_of(number)};
+    struct csts_user_config c = {.responder = "STATION", .id = id};
+    snprintf(c.port, sizeof c.port, "%s", port);
     p->user.link = csts_connect(p->user.csts, &c, p->now);
     p->provider.link = csts_accept(p->provider.csts, p->now);
     ck_assert(p->user.link != NULL && p->provider.link != NULL);
     pump(p);
+}
+
+static inline void connect_pair(struct pair *p, uint32_t number)
+{
+    connect_to(p, "MD", instance_of(number));
+}
+
+/* An instance of Forward Frame. */
+static inline struct csts_instance_id frames_of(uint32_t number)
+{
+    struct csts_instance_id id = instance_of(number);
+    id.type = csts_known_oid(CSTS_FORWARD_FRAME);
+    return id;
+}
+
+static inline void bind_frames(struct pair *p, uint32_t number)
+{
+    connect_to(p, "FF", frames_of(number));
+    ck_assert_int_eq(csts_link_state(p->user.link), CSTS_BOUND);
+}
+
+/* A PDU that the other side does not send. */
+static inline void feed_pdu(struct side *to, const struct csts_pdu *pdu, tick now)
+{
+    uint8_t octets[1024];
+    size_t room;
+    const size_t n = csts_pdu_write(pdu, octets + SLE_TML_HEADER, sizeof octets - SLE_TML_HEADER);
+    ck_assert_uint_gt(n, 0);
+    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, octets);
+    memcpy(csts_link_space(to->link, &room), octets, SLE_TML_HEADER + n);
+    csts_link_fed(to->link, SLE_TML_HEADER + n, now);
+    poll_side(to, now);
 }
 
 static inline struct pair bound_pair(void)

@@ -2,40 +2,23 @@
 /* Sequence-controlled data processing: numbers, times, locks, the directive "reset", drawn
  * sessions. */
 #include "csts/forward.h"
-#include "sle/tml.h"
 #include "tests/unit/csts_pair.h"
 
-enum { FRAME = 100 };
+enum { FRAME = 100, INSTANCE = 8 };
 
 static const struct csts_window any_time;
-
-static struct csts_instance_id sequence_id(void)
-{
-    struct csts_instance_id id = instance_of(8);
-    id.type = csts_known_oid(CSTS_FORWARD_FRAME);
-    return id;
-}
-
-static void bind_sequence(struct pair *p)
-{
-    struct csts_user_config c = {.responder = "STATION", .port = "FF", .id = sequence_id()};
-    p->user.link = csts_connect(p->user.csts, &c, p->now);
-    p->provider.link = csts_accept(p->provider.csts, p->now);
-    pump(p);
-    ck_assert_int_eq(csts_link_state(p->user.link), CSTS_BOUND);
-}
 
 static struct pair sequence_pair(enum sle_auth_level level, struct csts_forward_config c)
 {
     struct pair p = new_pair(level);
-    const struct csts_service_config s = {.id = sequence_id(), .initiator = "MISSION"};
+    const struct csts_service_config s = {.id = frames_of(INSTANCE), .initiator = "MISSION"};
     p.service = csts_service_new(p.provider.csts, &s);
     c.sequenced = c.timely = true;
     ck_assert_int_eq(csts_forward_set(p.service, &c), HELIO_EINVAL); /* there is no such mode */
     c.timely = false;
     c.resource = oid_of(RESOURCE);
     ck_assert_int_eq(csts_forward_set(p.service, &c), HELIO_OK);
-    bind_sequence(&p);
+    bind_frames(&p, INSTANCE);
     return p;
 }
 
@@ -337,19 +320,6 @@ START_TEST(reset_waits_for_a_unit)
 }
 END_TEST
 
-/* A PDU that our other side does not send. */
-static void feed_pdu(struct side *to, const struct csts_pdu *pdu, tick now)
-{
-    uint8_t octets[1024];
-    size_t room;
-    const size_t n = csts_pdu_write(pdu, octets + SLE_TML_HEADER, sizeof octets - SLE_TML_HEADER);
-    ck_assert_uint_gt(n, 0);
-    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, octets);
-    memcpy(csts_link_space(to->link, &room), octets, SLE_TML_HEADER + n);
-    csts_link_fed(to->link, SLE_TML_HEADER + n, now);
-    poll_side(to, now);
-}
-
 /* The acknowledgement does not go to the user: it has not asked. */
 static void refuse_directive(struct pair *p, const struct csts_directive *d, unsigned diag)
 {
@@ -518,7 +488,7 @@ START_TEST(drawn)
             if (csts_link_state(p.user.link) == CSTS_ENDED) {
                 csts_link_free(p.user.link);
                 csts_link_free(p.provider.link);
-                bind_sequence(&p);
+                bind_frames(&p, INSTANCE);
             }
             act_as_user(&p, &r, &next);
             pump(&p);

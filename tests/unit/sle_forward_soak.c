@@ -239,10 +239,7 @@ static void one_step(struct soak *s)
 static void break_wire(struct soak *s)
 {
     struct pair *p = &s->pair;
-    p->down.len = rng_below(&s->rng, p->down.len + 1);
-    p->up.len = rng_below(&s->rng, p->up.len + 1);
-    p->paused = false;
-    p->up.ended = p->down.ended = true;
+    pair_break(p, &s->rng);
     for (int k = 0; k < 20; k++)
         settle(s);
     CHECK(p->user.over && p->provider.over);

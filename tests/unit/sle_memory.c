@@ -81,12 +81,9 @@ static void pass_time(tick t)
 
 static bool make_engine(struct end *e, const char *id, const char *other)
 {
-    struct sle_config c = {.self = pair_identity(id, id),
-                           .hash = pair_hash,
-                           .seed = 7,
-                           .unix_ns = UNIX_NS,
-                           .receive_bytes = 9000};
+    struct sle_config c = pair_config(id);
     struct sle_peer peer = {.who = pair_identity(other, other), .level = SLE_AUTH_ALL};
+    c.receive_bytes = 9000;
     e->sle = sle_new(&c);
     return note(e->sle == NULL ? HELIO_ENOMEM : sle_peer_set(e->sle, &peer));
 }

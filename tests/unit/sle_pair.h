@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_SLE_PAIR_H
 #define TESTS_UNIT_SLE_PAIR_H
 
+#include "base/rng.h"
 #include "sle/provider.h"
 #include "sle/user.h"
 #include "tests/unit/sle_help.h"
@@ -49,20 +50,11 @@ struct pair {
     void *context;
 };
 
-/* Not a hash, but what it mixes it mixes well. */
 static unsigned pair_hashes; /* calls so far */
 static bool pair_hash(void *context, enum sle_hash which, struct slice in, uint8_t *out)
 {
-    uint64_t h = 0xcbf29ce484222325u + which;
-    (void)context;
     pair_hashes++;
-    for (size_t i = 0; i < in.len; i++)
-        h = (h ^ in.data[i]) * 0x100000001b3u;
-    for (unsigned i = 0; i < (which == SLE_SHA1 ? 20u : 32u); i++) {
-        h = (h ^ i) * 0x100000001b3u;
-        out[i] = (uint8_t)(h >> 32);
-    }
-    return true;
+    return mix_octets(context, which, in, out);
 }
 
 static inline struct sle_identity pair_identity(const char *id, const char *password)
@@ -73,13 +65,18 @@ static inline struct sle_identity pair_identity(const char *id, const char *pass
     return who;
 }
 
+static inline struct sle_config pair_config(const char *id)
+{
+    return (struct sle_config){.self = pair_identity(id, id),
+                               .hash = pair_hash,
+                               .seed = 7,
+                               .unix_ns = UNIX_NS,
+                               .receive_bytes = 16384};
+}
+
 static inline struct sle *pair_engine(const char *id, const char *other, enum sle_auth_level level)
 {
-    struct sle_config c = {.self = pair_identity(id, id),
-                           .hash = pair_hash,
-                           .seed = 7,
-                           .unix_ns = UNIX_NS,
-                           .receive_bytes = 16384};
+    const struct sle_config c = pair_config(id);
     struct sle *s = sle_new(&c);
     struct sle_peer peer = {.who = pair_identity(other, other), .level = level};
     ck_assert_ptr_nonnull(s);
@@ -352,6 +349,15 @@ static inline enum sle_taken pair_offer_with(struct pair *p, uint32_t number, si
 static inline enum sle_taken pair_offer(struct pair *p, uint32_t number, size_t len)
 {
     return pair_offer_with(p, number, len, 0);
+}
+
+/* The wire breaks with what is on it: some of the octets arrive, in one direction or both. */
+static inline void pair_break(struct pair *p, struct rng *r)
+{
+    p->down.len = rng_below(r, p->down.len + 1);
+    p->up.len = rng_below(r, p->up.len + 1);
+    p->paused = p->provider.slow = false;
+    p->up.ended = p->down.ended = true;
 }
 
 #endif

@@ -112,14 +112,10 @@ static void begin_service(struct soak *s)
     pair_settle(&s->pair);
 }
 
-/* The wire breaks with what is on it: some of the octets arrive, in one direction or both. */
 static void break_wire(struct soak *s)
 {
     struct pair *p = &s->pair;
-    p->down.len = rng_below(&s->rng, p->down.len + 1);
-    p->up.len = rng_below(&s->rng, p->up.len + 1);
-    p->paused = p->provider.slow = false;
-    p->up.ended = p->down.ended = true;
+    pair_break(p, &s->rng);
     for (int k = 0; k < 20; k++)
         pair_settle(p);
     ck_assert(p->user.over && p->provider.over);
