@@ -258,9 +258,7 @@ void csts_forward_done(struct csts_service *v, bool radiated, tick now)
     end_processing(f, radiated ? CSTS_PROCESSED : CSTS_PROCESSING_INTERRUPTED);
     if (f->c.sequenced)
         assoc_sequence_keep(v, now);
-    if (!f->ours)
-        return;
-    if (radiated) {
+    if (radiated && f->ours) {
         f->told.any_ok = true;
         f->told.last_ok = id;
         f->told.stopped = assoc_time(v->csts, now);
@@ -345,8 +343,8 @@ static void answer(struct csts_link *l, enum csts_pdu_kind kind, const struct cs
     (void)assoc_send(l, &a, now);
 }
 
-void assoc_forward_refuse_start(struct csts_link *l, const struct csts_pdu *p,
-                                enum csts_refusal_kind kind, const char *text, tick now)
+static void refuse_start(struct csts_link *l, const struct csts_pdu *p, enum csts_refusal_kind kind,
+                         const char *text, tick now)
 {
     uint8_t octets[128];
     const struct csts_refusal r = {.kind = kind, .text = slice_of(text, strlen(text))};
@@ -359,13 +357,6 @@ void assoc_forward_refuse_start(struct csts_link *l, const struct csts_pdu *p,
     (void)assoc_send(l, &a, now);
 }
 
-void assoc_forward_started(struct csts_link *l, const struct csts_pdu *p, tick now)
-{
-    l->service->forward->active = true;
-    assoc_notice(l, CSTS_TOLD_STARTED, p)->pdu.positive = true;
-    answer(l, CSTS_PDU_START_RETURN, p, now);
-}
-
 static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct forward *f = l->service->forward;
@@ -373,14 +364,24 @@ static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
         assoc_refuse(l, now);
         return;
     }
-    if (f->production == CSTS_HALTED) {
-        assoc_forward_refuse_start(l, p, CSTS_REFUSED_OUT_OF_SERVICE, "production is halted", now);
+    if (f->c.sequenced && !assoc_sequence_read_start(p, &f->next_id)) {
+        assoc_abort(l, CSTS_ABORT_ENCODING_ERROR, now);
         return;
     }
-    assoc_forward_started(l, p, now);
+    if (f->production == CSTS_HALTED) {
+        refuse_start(l, p, CSTS_REFUSED_OUT_OF_SERVICE, "production is halted", now);
+        return;
+    }
+    if (f->c.sequenced && f->production == CSTS_INTERRUPTED) {
+        refuse_start(l, p, CSTS_REFUSED_UNABLE, "production is interrupted", now);
+        return;
+    }
+    f->active = true;
+    assoc_notice(l, CSTS_TOLD_STARTED, p)->pdu.positive = true;
+    answer(l, CSTS_PDU_START_RETURN, p, now);
 }
 
-void assoc_forward_take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
+static void take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct csts_service *v = l->service;
     if (!v->forward->active) {
@@ -499,22 +500,14 @@ bool assoc_forward_takes(const struct csts_link *l, const struct csts_pdu *p)
 
 void assoc_forward_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
-    if (l->service->forward->c.sequenced) {
-        assoc_sequence_take(l, p, now);
-        return;
-    }
-    switch (p->kind) {
-    case CSTS_PDU_START:
+    if (p->kind == CSTS_PDU_START)
         take_start(l, p, now);
-        break;
-    case CSTS_PDU_STOP:
-        assoc_forward_take_stop(l, p, now);
-        break;
-    case CSTS_PDU_PROCESS_DATA:
-    case CSTS_PDU_FORWARD_BUFFER:
+    else if (p->kind == CSTS_PDU_STOP)
+        take_stop(l, p, now);
+    else if (l->service->forward->c.sequenced)
+        assoc_sequence_take(l, p, now);
+    else if (p->kind == CSTS_PDU_PROCESS_DATA || p->kind == CSTS_PDU_FORWARD_BUFFER)
         take_data(l, p, now);
-        break;
-    default:
+    else
         assoc_refuse(l, now);
-    }
 }

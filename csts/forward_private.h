@@ -53,12 +53,9 @@ struct unit *assoc_forward_queue(struct forward *f, uint32_t id, bool report, st
                                  tick now);
 void assoc_forward_discard(struct csts_service *v); /* all that is queued */
 void assoc_forward_discard_first(struct forward *f, uint64_t *count);
-void assoc_forward_refuse_start(struct csts_link *l, const struct csts_pdu *p,
-                                enum csts_refusal_kind kind, const char *text, tick now);
-void assoc_forward_started(struct csts_link *l, const struct csts_pdu *p, tick now);
-void assoc_forward_take_stop(struct csts_link *l, const struct csts_pdu *p, tick now);
 
-/* sequence.c */
+/* sequence.c: PDUs but START, of which it reads the first number, and STOP */
+bool assoc_sequence_read_start(const struct csts_pdu *p, uint32_t *first);
 void assoc_sequence_take(struct csts_link *l, const struct csts_pdu *p, tick now);
 /* May the first of the queue begin now? One that is too late expires. */
 bool assoc_sequence_due(struct csts_service *v, tick now);

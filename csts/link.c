@@ -178,6 +178,8 @@ static size_t room_for(const struct csts_pdu *p)
     switch (p->kind) {
     case CSTS_PDU_GET:
         return n + p->u.list.text.len + p->u.list.items.len;
+    case CSTS_PDU_EXECUTE_DIRECTIVE:
+        return n + p->u.directive.named.len + p->u.directive.pdv.data.len;
     case CSTS_PDU_NOTIFY:
         return n + p->u.notify.values.len + p->u.notify.pdv.data.len;
     case CSTS_PDU_TRANSFER_DATA:

@@ -142,10 +142,6 @@ static void take_unit(struct csts_link *l, const struct csts_pdu *p, tick now)
     const struct csts_process *d = &p->u.process;
     struct csts_window window;
     bool report;
-    if (!f->active) {
-        assoc_refuse(l, now);
-        return;
-    }
     if (d->data.extended || !p->extension.used ||
         !csts_oid_is(&p->extension.pdv.oid, CSTS_PROCESS_DATA) ||
         !csts_sequence_ext_read(p->extension.pdv.data, &report, &window)) {
@@ -223,10 +219,6 @@ static void take_directive(struct csts_link *l, const struct csts_pdu *p, tick n
 {
     struct forward *f = l->service->forward;
     uint32_t number;
-    if (!f->active) {
-        assoc_refuse(l, now);
-        return;
-    }
     if (f->resetting) {
         refuse_second(l, p, now);
         return;
@@ -285,47 +277,19 @@ void assoc_sequence_production(struct csts_service *v, bool interrupted, tick no
 
 /* ---- PDUs ---- */
 
-static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
+bool assoc_sequence_read_start(const struct csts_pdu *p, uint32_t *first)
 {
-    struct forward *f = l->service->forward;
-    uint32_t first;
-    if (f->active) {
-        assoc_refuse(l, now);
-        return;
-    }
-    if (!p->extension.used || !csts_oid_is(&p->extension.pdv.oid, CSTS_SEQUENCE_START) ||
-        !csts_unit_id_read(p->extension.pdv.data, &first)) {
-        assoc_abort(l, CSTS_ABORT_ENCODING_ERROR, now);
-        return;
-    }
-    if (f->production == CSTS_HALTED) {
-        assoc_forward_refuse_start(l, p, CSTS_REFUSED_OUT_OF_SERVICE, "production is halted", now);
-        return;
-    }
-    if (f->production == CSTS_INTERRUPTED) {
-        assoc_forward_refuse_start(l, p, CSTS_REFUSED_UNABLE, "production is interrupted", now);
-        return;
-    }
-    f->next_id = first;
-    assoc_forward_started(l, p, now);
+    return p->extension.used && csts_oid_is(&p->extension.pdv.oid, CSTS_SEQUENCE_START) &&
+           csts_unit_id_read(p->extension.pdv.data, first);
 }
 
 void assoc_sequence_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
-    switch (p->kind) {
-    case CSTS_PDU_START:
-        take_start(l, p, now);
-        break;
-    case CSTS_PDU_STOP:
-        assoc_forward_take_stop(l, p, now);
-        break;
-    case CSTS_PDU_PROCESS_DATA:
-        take_unit(l, p, now);
-        break;
-    case CSTS_PDU_EXECUTE_DIRECTIVE:
-        take_directive(l, p, now);
-        break;
-    default:
+    const bool unit = p->kind == CSTS_PDU_PROCESS_DATA;
+    if (!l->service->forward->active || (!unit && p->kind != CSTS_PDU_EXECUTE_DIRECTIVE))
         assoc_refuse(l, now);
-    }
+    else if (unit)
+        take_unit(l, p, now);
+    else
+        take_directive(l, p, now);
 }

@@ -320,6 +320,27 @@ START_TEST(reset_waits_for_a_unit)
 }
 END_TEST
 
+/* One that was taken before STOP is still being processed. */
+START_TEST(reset_waits_for_an_old_unit)
+{
+    struct pair p = active_pair(SLE_AUTH_NONE);
+    accept_unit(&p, 1, 0, 0);
+    ck_assert(takes(&p, 1));
+    stop(&p);
+    start(&p, 5, true);
+    accept_unit(&p, 5, 0, 0);
+    reset(&p, 30);
+    ck_assert_int_eq(p.user.last.pdu.kind, CSTS_PDU_DIRECTIVE_ACKNOWLEDGE);
+    ck_assert(p.user.last.pdu.positive);
+    csts_forward_done(p.service, true, p.now);
+    pump(&p);
+    expect_reset(&p, true);
+    accept_unit(&p, 30, 0, 0);
+    radiate(&p, 30);
+    free_pair(&p);
+}
+END_TEST
+
 /* The acknowledgement does not go to the user: it has not asked. */
 static void refuse_directive(struct pair *p, const struct csts_directive *d, unsigned diag)
 {
@@ -514,6 +535,7 @@ SUITE(csts_sequence, t)
     tcase_add_test(t, expired_is_locked);
     tcase_add_test(t, production_locks);
     tcase_add_test(t, reset_waits_for_a_unit);
+    tcase_add_test(t, reset_waits_for_an_old_unit);
     tcase_add_test(t, refused_directives);
     tcase_add_test(t, return_of_a_refused_directive);
     tcase_add_loop_test(t, aborted, 0, 5);
