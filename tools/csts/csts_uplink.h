@@ -6,7 +6,6 @@
 #include "csts/forward.h"
 #include "os/say_few.h"
 #include "tools/csts/csts_conn.h"
-#include "tools/sle/sle_air.h"
 #include "tools/sle/sle_target.h"
 
 struct csts_uplink {

@@ -31,7 +31,6 @@
 #include "os/say_few.h"
 #include "os/udp_io.h"
 #include "os/world.h"
-#include "tools/sle/sle_air.h"
 #include "tools/sle/sle_certificates.h"
 #include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_modem.h"

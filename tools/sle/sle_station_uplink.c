@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants (sle_air.h). At
+ * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants (sle_target.h). At
  * the end of that time it is sent to a UDP address or written to a file (length, octets), and its
  * user is notified. An interrupted CLTU is not sent. An event's order is sent before them.
  *

@@ -6,6 +6,7 @@
  */
 #include "tools/sle/sle_target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -28,7 +29,11 @@ int target_open(struct target *t, struct world *w, const char *path, const struc
     if (t->fd < 0)
         return helio_from_errno(errno);
     const int flags = fcntl(t->fd, F_GETFL);
-    return fcntl(t->fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? helio_from_errno(errno) : 0;
+    if (fcntl(t->fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        return 0;
+    const int e = helio_from_errno(errno);
+    target_close(t);
+    return e;
 }
 
 void target_close(struct target *t)
@@ -53,4 +58,30 @@ int target_put(struct target *t, struct slice data)
     if (n < 0)
         return helio_from_errno(errno);
     return n == (ssize_t)(sizeof head + data.len) ? 0 : helio_from_errno(ENOSPC);
+}
+
+/* ---- the air ---- */
+
+tick air_begin(struct air *a, size_t octets, tick ready, tick now)
+{
+    tick begin = tick_max(ready, a->until);
+    assert(!a->busy);
+    if (begin > now || now - begin > AIR_LATE_MAX)
+        begin = now;
+    a->busy = true;
+    a->until = begin + (a->rate == 0 ? 0 : octets * 8 * TICK_S / a->rate);
+    return begin;
+}
+
+void air_end(struct air *a, tick pause)
+{
+    assert(a->busy);
+    a->busy = false;
+    a->until = tick_add(a->until, pause);
+}
+
+void air_stop(struct air *a, tick now)
+{
+    a->busy = false;
+    a->until = now;
 }
