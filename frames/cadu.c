@@ -76,15 +76,15 @@ const char *cadu_problem(const struct cadu_format *f)
     if (f->frame_len == 0 || f->frame_len > FRAME_LENGTH_MAX)
         return "a frame has 1 to 65536 octets";
     if (f->randomised && f->sequence == PN_TC)
-        return "the randomiser is that of telecommands";
+        return "the randomiser is that of telecommands: CADUs have one of telemetry";
     if (f->ldpc != NULL && f->rs != NULL)
-        return "a frame has a Reed-Solomon or an LDPC code, not both";
+        return "Reed-Solomon and LDPC codes exclude each other: choose one";
     if (f->ldpc != NULL && 8 * f->frame_len != f->ldpc->code.k)
-        return "a frame is one block of the LDPC code: 128, 512, 892 or 2048 octets";
+        return "the frame is not as long as a block of the LDPC code";
     if (f->turbo != NULL && (f->rs != NULL || f->ldpc != NULL))
-        return "a frame has a turbo code or another one, not both";
+        return "a turbo code excludes Reed-Solomon and LDPC codes: choose one";
     if (f->turbo != NULL && 8 * f->frame_len != f->turbo->code.k)
-        return "a frame is one block of the turbo code: 223, 446, 892 or 1115 octets";
+        return "the frame is not as long as a block of the turbo code";
     return f->rs == NULL ? NULL : rs_problem(f->rs, f->frame_len, f->depth);
 }
 

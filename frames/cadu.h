@@ -9,11 +9,12 @@
  *     while (cadu_reader_next(r, &cadu))
  *         …
  *
- *            marker found anywhere, without errors (LDPC, turbo: few)
- *     SEARCH ─────────────────────────────────────► LOCK ──┐ marker near its place, with few
- * errors; ▲                                            │ ▲──┘ or the one after it, without errors
- *        └────────────────────────────────────────────┘
- *            neither, nor a marker between them
+ *     SEARCH ── marker found ───► LOCK ──┐
+ *        ▲                        │  ▲   │ marker in its place, or the one after it
+ *        └─── neither of these ───┘  └───┘
+ *
+ * A marker is found anywhere if it has no errors, or few with LDPC and turbo codes. It is in its
+ * place if it is near the expected position, with few errors.
  */
 #ifndef FRAMES_CADU_H
 #define FRAMES_CADU_H

@@ -4,9 +4,8 @@
  *
  * A parity-check matrix of AR4JA has three block rows. Each of its submatrices is a sum of
  * permutations, and a permutation is four circulants of N = M / 4 bits: row r of row block j has
- * its one in column (r
- * + phi) mod N of column block (theta + j) mod 4. So all of the matrix is circulants, polynomials
- * modulo x^N - 1, and a column vector's block of bits v is v(x).
+ * its one in column (r + phi) mod N of column block (theta + j) mod 4. So all of the matrix is
+ * circulants, polynomials modulo x^N - 1, and a column vector's block of bits v is v(x).
  *
  * Encoding solves the checks for the parity. With the block rows' sums of the information s1, s2,
  * and the parity's blocks p2, p3 and p4, of which p4 is punctured:
