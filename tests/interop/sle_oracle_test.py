@@ -19,7 +19,7 @@ PROGRAM, DIR, SEED, EACH = "", "", 1, 40
 NUMBERS = {"parReturnTimeout": 29, "parReqFrameQuality": 27, "parReqGvcId": 28, "parCltuIdentification": 10,
            "parEventInvocationIdentification": 9, "parMaximumCltuLength": 21, "parPermittedGvcedSet": 24, "parMinReportingCycle": 301,
            "parPermittedFrameQuality": 302}
-LANES = {("raf", "user"): raf_pdu.RafUserToProviderPdu, ("raf", "provider"): raf_pdu.RafProviderToUserPdu,
+PDUS = {("raf", "user"): raf_pdu.RafUserToProviderPdu, ("raf", "provider"): raf_pdu.RafProviderToUserPdu,
          ("rcf", "user"): rcf_pdu.RcfUserToProviderPdu, ("rcf", "provider"): rcf_pdu.RcfProviderToUserPdu,
          ("cltu", "user"): cltu_pdu.CltuUserToProviderPdu, ("cltu", "provider"): cltu_pdu.CltuProviderToUserPdu}
 # LibreCube's types are those of version 5, whatever the version: these are others in version 4, or do not exist there. They are decoded.
@@ -118,19 +118,20 @@ class Draw:
         return out
 
 
-def ask(lane, version, lines):
-    done = subprocess.run([PROGRAM, lane[0], str(version), lane[1]], input="".join(x.hex() + "\n" for x in lines), capture_output=True, text=True,
+def ask(pdus, version, lines):
+    """Of a service and of who sends them."""
+    done = subprocess.run([PROGRAM, pdus[0], str(version), pdus[1]], input="".join(x.hex() + "\n" for x in lines), capture_output=True, text=True,
                           timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 class Oracle(unittest.TestCase):
-    def lane(self, lane, version):
-        spec, draw = LANES[lane](), Draw(f"{SEED}-{lane}-{version}")
+    def compare(self, pdus, version):
+        spec, draw = PDUS[pdus](), Draw(f"{SEED}-{pdus}-{version}")
         cases = [(t.name, draw.choice(spec, t.name)) for t in spec.componentType.namedTypes for _ in range(EACH)]
         octets = [encode(value) for _, value in cases]
-        answers = ask(lane, version, octets)
+        answers = ask(pdus, version, octets)
         self.assertEqual(len(answers), len(cases))
         wrong = {}
         for (name, value), sent, got in zip(cases, octets, answers):
@@ -174,7 +175,7 @@ class Rocf(unittest.TestCase):
         assert done.returncode == 0, done.stderr
         cls.rows = [line.split() for line in done.stdout.splitlines()]
 
-    def lane(self, speaker, version, kinds):
+    def compare(self, speaker, version, kinds):
         rows = [r for r in self.rows if r[:2] == [speaker, str(version)]]
         self.assertEqual({r[2] for r in rows}, kinds)
         self.assertEqual(len(rows), EACH * len(kinds))
@@ -189,14 +190,14 @@ for speaker, kinds in (("user", {"StartInvocation", "StopInvocation", "ScheduleS
                        ("provider", {"StartReturn", "StopReturn", "ScheduleStatusReportReturn", "GetParameterReturn", "StatusReportInvocation",
                                      "TransferBuffer"})):
     for number in (2, 4, 5):
-        setattr(Rocf, f"test_rocf_{speaker}_v{number}", lambda self, s=speaker, v=number, k=kinds: self.lane(s, v, k))
+        setattr(Rocf, f"test_rocf_{speaker}_v{number}", lambda self, s=speaker, v=number, k=kinds: self.compare(s, v, k))
 
 
-def add(lane, version):
-    setattr(Oracle, f"test_{lane[0]}_{lane[1]}_v{version}", lambda self: self.lane(lane, version))
+def add(pdus, version):
+    setattr(Oracle, f"test_{pdus[0]}_{pdus[1]}_v{version}", lambda self: self.compare(pdus, version))
 
 
-for one in LANES:
+for one in PDUS:
     for number in (4, 5):
         add(one, number)
 

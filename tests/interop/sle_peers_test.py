@@ -18,7 +18,7 @@ import sle_case  # noqa: E402
 
 DIR = OUT = ""
 PASSWORD = sle_case.PASSWORD
-LANES = [(2, "none", "SHA_1"), (3, "none", "SHA_1"), (3, "all", "SHA_1"), (4, "none", "SHA_1"), (4, "bind", "SHA_1"), (4, "all", "SHA_1"),
+RUNS = [(2, "none", "SHA_1"), (3, "none", "SHA_1"), (3, "all", "SHA_1"), (4, "none", "SHA_1"), (4, "bind", "SHA_1"), (4, "all", "SHA_1"),
          (5, "none", "SHA_1"), (5, "all", "SHA_1"), (5, "all", "SHA_256")]
 INSTANCES = {"raf": "sagr=1.spack=1.rsl-fg=1.raf=onlc1", "rcf": "sagr=1.spack=1.rsl-fg=1.rcf=onlc1",
              "rocf": "sagr=1.spack=1.rsl-fg=1.rocf=onlc1", "cltu": "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"}
@@ -50,8 +50,8 @@ def listens(port):
 class Peer:
     """The Java program: a user or a provider."""
 
-    def __init__(self, test, role, service, port, lane, **more):
-        version, level, hash = lane
+    def __init__(self, test, role, service, port, run, **more):
+        version, level, hash = run
         options = dict(role=role, service=service, port=port, version=version, auth=level.upper(), hash=hash,
                        **{"instance": INSTANCES[service], "user-id": "CENTRE", "user-password": PASSWORD["CENTRE"], "provider-id": "STATION",
                           "provider-password": PASSWORD["STATION"], **more})
@@ -90,7 +90,7 @@ class SleTest(sle_case.SleCase):
         with open(self.path(name), "rb") as f:
             return f.read()
 
-    def their_user(self, service, lane):
+    def their_user(self, service, run):
         """Our provider, their user."""
         frames = [(tm if service == "rocf" else aos)(i) for i in range(FRAMES)]
         cltus = [b"\xeb\x90" + os.urandom(30 + i) for i in range(100)]
@@ -103,9 +103,9 @@ class SleTest(sle_case.SleCase):
                     f"control_words: {'yes' if service == 'rocf' else 'no'}}}\n"
                     f"instances:\n  - {{id: {INSTANCES[service]}, users: CENTRE, source: f, buffer: 7, latency: 100ms, "
                     f"gvcids: {'0' if service == 'rocf' else '1'}.171.5}}\n")
-        version, level, hash = lane
+        version, level, hash = run
         self.provider(text, level=level, hash=hash.lower().replace("_", ""))
-        peer = Peer(self, "user", service, self.port, lane, frames=FRAMES, out=self.path("got"), tfvn=0 if service == "rocf" else 1,
+        peer = Peer(self, "user", service, self.port, run, frames=FRAMES, out=self.path("got"), tfvn=0 if service == "rocf" else 1,
                     **{"in": self.write("cltus", with_lengths(cltus)), "events": "0:1:2,1:2:2,1:1:1,2:9:1,2:4:1,2:3:2,3:1:2"}
                     if service == "cltu" else {})
         r = peer.result()
@@ -121,18 +121,18 @@ class SleTest(sle_case.SleCase):
         self.stop()
         self.assertIn("unbound by CENTRE", self.said())
 
-    def our_user(self, service, lane):
+    def our_user(self, service, run):
         """Their provider, our user."""
         frames = [(tm if service == "rocf" else aos)(i) for i in range(FRAMES)]
         cltus = [b"\xeb\x90" + os.urandom(30 + i) for i in range(100)]
-        version, level, hash = lane
+        version, level, hash = run
         more = {"tfvn": 0 if service == "rocf" else 1}
         if service == "cltu":
             more["out"] = self.path("got")
             self.write("cltus", with_lengths(cltus))
         else:
             more["in"] = self.write("frames", with_lengths(frames))
-        peer = Peer(self, "provider", service, self.port, lane, **more)
+        peer = Peer(self, "provider", service, self.port, run, **more)
         options = ["-V", str(version)]
         if service == "cltu":
             options += ["--cltus", self.path("cltus"), "--window", "20"]
@@ -160,9 +160,9 @@ class SleTest(sle_case.SleCase):
         else:
             self.assertEqual(self.read("got"), with_lengths([f[-4:] for f in frames] if service == "rocf" else frames))
 
-    # ---- what is not in each lane: their user of our provider ----
+    # ---- what is not in each run: their user of our provider ----
 
-    LANE = (4, "all", "SHA_1")
+    RUN = (4, "all", "SHA_1")
 
     def numbers(self):
         """Of the frames of a generator that the peer has got."""
@@ -180,7 +180,7 @@ tml: {{heartbeat_min: 1}}
         return instance
 
     def peer(self, instance, **more):
-        return Peer(self, "user", "raf", self.port, self.LANE, instance=instance, out=self.path("got"), **more)
+        return Peer(self, "user", "raf", self.port, self.RUN, instance=instance, out=self.path("got"), **more)
 
     def test_online_timely(self):
         """A source with a rate runs without a user: the frames from START on are in order, without a gap."""
@@ -228,11 +228,11 @@ tml: {{heartbeat_min: 1}}
         cltus = [b"\xeb\x90" + os.urandom(98) for _ in range(10)]
         begin = time.time()
         more = {"in": self.write("cltus", with_lengths(cltus)), "parameters": 0}
-        r = Peer(self, "user", "cltu", self.port, self.LANE, earliest=1500, latest=100000, **more).result()
+        r = Peer(self, "user", "cltu", self.port, self.RUN, earliest=1500, latest=100000, **more).result()
         self.assertGreater(time.time() - begin, 1.5)
         self.assertEqual((r["radiated"], r["negative"], r["errors"]), ("10", "0", "0"), r)
         self.assertEqual(self.read("uplink"), with_lengths(cltus))
-        r = Peer(self, "user", "cltu", self.port, self.LANE, latest=100, seconds=3, **more).result()
+        r = Peer(self, "user", "cltu", self.port, self.RUN, latest=100, seconds=3, **more).result()
         self.assertEqual((r["errors"], r["state"]), ("0", "UNBOUND"), r)
         self.assertLess(int(r["radiated"]), 10)
         self.assertGreaterEqual(int(r["other"]), 1)
@@ -257,13 +257,13 @@ instances:
         return super().said() if os.path.exists(self.path("station.log")) else ""
 
 
-def add(role, service, lane):
+def add(role, service, run):
     def test(self):
-        getattr(self, role)(service, lane)
-    setattr(SleTest, f"test_{role}_{service}_v{lane[0]}_{lane[1]}_{lane[2].lower()}", test)
+        getattr(self, role)(service, run)
+    setattr(SleTest, f"test_{role}_{service}_v{run[0]}_{run[1]}_{run[2].lower()}", test)
 
 
-for one in LANES:
+for one in RUNS:
     for kind in INSTANCES:
         add("their_user", kind, one)
         add("our_user", kind, one)
@@ -275,8 +275,8 @@ def add_python(service, version, level, hash):
 
 
 for kind in ("raf", "rcf"):
-    for lane in ((2, "none", "SHA-1"), (4, "all", "SHA-1"), (5, "none", "SHA-1"), (5, "all", "SHA-256")):
-        add_python(kind, *lane)
+    for run in ((2, "none", "SHA-1"), (4, "all", "SHA-1"), (5, "none", "SHA-1"), (5, "all", "SHA-256")):
+        add_python(kind, *run)
 
 if __name__ == "__main__":
     sle_case.SleCase.BIN = sys.argv.pop(1)

@@ -180,7 +180,7 @@ public class Oracle {
             note == null ? "" : hex(note.value), hex(d.getData().value));
     }
 
-    static void lane(String speaker, int of, Class<?> pdus, int each) throws Exception {
+    static void print(String speaker, int of, Class<?> pdus, int each) throws Exception {
         version = of;
         for (Method m : setters(pdus)) {
             String name = m.getName().substring("setRocf".length());
@@ -200,8 +200,8 @@ public class Oracle {
         random = new Random(Long.parseLong(args[0]));
         int each = Integer.parseInt(args[1]);
         for (int v : new int[] { 2, 4, 5 }) {
-            lane("user", v, RocfUserToProviderPdu.class, each);
-            lane("provider", v, v < 5 ? RocfProviderToUserPduV1toV4.class : RocfProviderToUserPdu.class, each);
+            print("user", v, RocfUserToProviderPdu.class, each);
+            print("provider", v, v < 5 ? RocfProviderToUserPduV1toV4.class : RocfProviderToUserPdu.class, each);
         }
     }
 }
