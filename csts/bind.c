@@ -47,12 +47,19 @@ static struct csts_service *find_service(const struct csts *s, const struct csts
     return NULL;
 }
 
+static bool is_served(const struct csts *s, const struct csts_oid *type)
+{
+    list_for_each (it, &s->services)
+        if (csts_oid_same(&container_of(it, struct csts_service, node)->c.id.type, type))
+            return true;
+    return csts_oid_is(type, CSTS_MONITORED_DATA) || csts_oid_is(type, CSTS_FORWARD_FRAME);
+}
+
 /* 0: nothing against it. */
 static enum csts_bind_diag judge_bind(const struct csts_link *l, const struct csts_bind *b,
                                       struct csts_service **found)
 {
-    if (!csts_oid_is(&b->service, CSTS_MONITORED_DATA) &&
-        !csts_oid_is(&b->service, CSTS_FORWARD_FRAME))
+    if (!is_served(l->csts, &b->service))
         return CSTS_BIND_SERVICE_TYPE;
     if (!csts_oid_same(&b->service, &b->instance.type))
         return CSTS_BIND_INCONSISTENT_TYPE;

@@ -3,6 +3,7 @@
 #undef NDEBUG
 #include <assert.h>
 
+#include "csts/delivery_private.h"
 #include "csts/forward_private.h"
 
 static void check_link(const struct csts_link *l)
@@ -17,7 +18,8 @@ static void check_link(const struct csts_link *l)
     }
     assert(active == 0 || (l->state == CSTS_BOUND && l->service != NULL));
     assert(l->service == NULL || l->service->link == l);
-    assert((l->state == CSTS_ENDED) == l->isp.ended && l->isp.notices == l->told);
+    assert((l->state == CSTS_ENDED) == l->isp.ended &&
+           l->isp.notices == (l->told || l->elements.len > 0));
     assert(kept_is(&l->isp.kept[KEPT_RETURN]) == (l->awaited_count > 0));
     assert(kept_is(&l->isp.kept[KEPT_ASSOCIATE]) ==
            (l->state == CSTS_BINDING || l->state == CSTS_UNBINDING));
@@ -53,6 +55,18 @@ static void check_forward(const struct csts_service *v)
                               c->refused + units + (f->processing != NULL));
 }
 
+static void check_delivery(const struct csts_service *v)
+{
+    const struct delivery *d = v->delivery;
+    assert(d->active || (d->elements == 0 && !d->ended));
+    assert(!d->active || v->link != NULL);
+    assert(d->data <= d->elements && d->elements <= d->c.buffer_max + 1 && d->len <= d->room);
+    assert(kept_is(&d->timer) == (d->elements > 0));
+    const struct csts_delivery_counts *c = &d->counts; /* each datum has one fate */
+    assert(c->offered ==
+           c->filtered + c->delivered + c->discarded + c->dropped + c->refused + d->data);
+}
+
 void csts_check(const struct csts *s)
 {
     isp1_check(&s->isp);
@@ -63,6 +77,8 @@ void csts_check(const struct csts *s)
         assert(v->link == NULL || v->link->service == v);
         if (v->forward != NULL)
             check_forward(v);
+        if (v->delivery != NULL)
+            check_delivery(v);
     }
 }
 

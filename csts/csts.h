@@ -42,6 +42,11 @@ bool csts_oid_same(const struct csts_oid *a, const struct csts_oid *b);
     X(CYCLIC_START_DIAGNOSTIC, "1.3.112.4.4.1.1.3.2.1.1.2.2")                                      \
     X(CYCLIC_DATA, "1.3.112.4.4.1.1.3.2.1.1.2.3")                                                  \
     X(BUFFERED_DATA_DELIVERY, "1.3.112.4.4.1.1.3.3")                                               \
+    X(DELIVERY_START, "1.3.112.4.4.1.1.3.3.2.1")                                                   \
+    X(DELIVERY_START_DIAGNOSTIC, "1.3.112.4.4.1.1.3.3.2.2")                                        \
+    X(DELIVERY_DISCARDED, "1.3.112.4.4.1.1.4.3.2.1")                                               \
+    X(DELIVERY_OVERFLOW, "1.3.112.4.4.1.1.4.3.2.2")                                                \
+    X(DELIVERY_END, "1.3.112.4.4.1.1.4.3.2.3")                                                     \
     X(DATA_PROCESSING, "1.3.112.4.4.1.1.3.4")                                                      \
     X(PROCESS_DATA, "1.3.112.4.4.1.1.3.4.2.1")                                                     \
     X(PROCESSING_NOTIFY, "1.3.112.4.4.1.1.3.4.2.2")                                                \

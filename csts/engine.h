@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cross Support Transfer Services over ISP1: associations of both sides, and the procedures of
- * Monitored Data; those of Forward Frame are in csts/forward.h. Pure: no I/O, no clock, no
+ * Monitored Data; those of Forward Frame are in csts/forward.h, buffered data delivery is in
+ * csts/delivery.h. Pure: no I/O, no clock, no
  * callbacks but the hash.
  *
  *   set up:  csts_new · csts_peer_set · provider: csts_service_new, csts_parameter_add …
@@ -172,6 +173,7 @@ enum csts_notice_kind {
     CSTS_TOLD_VALUES,    /* user: the return of GET */
     CSTS_TOLD_REPORT,    /* user: pdu is a TRANSFER-DATA, report */
     CSTS_TOLD_EVENT,     /* user: pdu is a NOTIFY */
+    CSTS_TOLD_DATA,      /* user: pdu is a TRANSFER-DATA of buffered data delivery */
     CSTS_TOLD_UNITS,     /* provider: frames were queued: csts_forward_next */
     CSTS_TOLD_PROCESSED, /* user: pdu is a NOTIFY of data processing; processing */
     CSTS_TOLD_ANSWER,    /* user: the return of PROCESS-DATA; next_unit, unit_diag */

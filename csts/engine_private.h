@@ -8,7 +8,8 @@
 
 enum {
     KEPT_REPORT = KEPT_OF_LINK, /* of a procedure: the next report */
-    KEPT_LATENCY                /* of a forward service: its first frame is too old */
+    KEPT_LATENCY,               /* of a forward service: its first frame is too old */
+    KEPT_RELEASE                /* of buffered data delivery: its return buffer is sent */
 };
 
 struct csts {
@@ -46,7 +47,8 @@ struct csts_service {
     struct list lists; /* struct named_list */
     uint32_t list_count;
     uint64_t changes;
-    struct forward *forward; /* of Forward Frame; else NULL */
+    struct forward *forward;   /* of Forward Frame; else NULL */
+    struct delivery *delivery; /* with buffered data delivery; else NULL */
 };
 
 /* A procedure that is active, at the provider. */
@@ -88,6 +90,11 @@ struct csts_link {
     bool sequenced;      /* by sequence-controlled data processing */
     bool refused;        /* a directive: a return of this one is passed over */
     uint32_t refused_id;
+    struct csts_procedure delivery; /* buffered data delivery that was started last */
+    uint32_t delivery_id;           /* of its START or STOP */
+    bool delivers;                  /* from START's positive return to STOP's */
+    struct slice elements;          /* of a return buffer, that are to be told */
+    struct slice admitted;          /* credentials of the one before these */
     /* provider */
     struct procedure procedures[CSTS_PROCEDURES_MAX];
 };
@@ -98,10 +105,16 @@ void assoc_abort(struct csts_link *l, unsigned diagnostic, tick now);
 void assoc_refuse(struct csts_link *l, tick now); /* PEER-ABORT "protocol error" */
 struct csts_notice *assoc_notice(struct csts_link *l, enum csts_notice_kind kind,
                                  const struct csts_pdu *pdu);
+/* Nothing is read while the host has something to poll. */
+void assoc_note_pending(struct csts_link *l);
 /* Puts it into the queue. 0, HELIO_ESTOPPED, or HELIO_ENOMEM: the link has ended, then */
 int assoc_send(struct csts_link *l, struct csts_pdu *p, tick now);
 /* link_in.c */
 void assoc_take_pdu(struct isp1_link *isp, struct slice body, tick now);
+/* Are the credentials of an element of a buffer right? Those of the one before it (*last, empty:
+ * there is none) are not hashed again. */
+bool assoc_admit_element(struct csts_link *l, const struct csts_pdu *p, struct slice *last,
+                         tick now);
 static inline void assoc_timer_set(struct csts_link *l, struct kept *k, tick due)
 {
     kept_set(&l->csts->isp, k, due);
@@ -125,6 +138,11 @@ void assoc_provider_take(struct csts_link *l, const struct csts_pdu *p, tick now
 void assoc_provider_leave(struct csts_link *l); /* the association has ended: nothing is active */
 bool assoc_provider_may_unbind(const struct csts_link *l);
 void assoc_provider_report(struct procedure *q, tick now);
+/* A positive return without more. */
+void assoc_answer(struct csts_link *l, enum csts_pdu_kind kind, uint32_t id, tick now);
+/* START's negative return: see csts_refusal_write. */
+void assoc_refuse_start(struct csts_link *l, uint32_t id, const struct csts_refusal *r,
+                        enum csts_known which, tick now);
 /* service.c */
 /* What a list of parameters or events means: indices of entries, each once. */
 struct selection {

@@ -226,6 +226,18 @@ static void code_common(struct ber *b, struct csts_refusal *r)
     ber_close(b, mark);
 }
 
+/* BuffDataDelStartDiagnosticExt. */
+static void code_times(struct ber *b, struct csts_refusal *r)
+{
+    const uint32_t tag = ber_choice(b, 0x81 + (uint32_t)r->kind - CSTS_REFUSED_MISSING_TIME);
+    if (tag < 0x81 || tag > 0x84) {
+        ber_fail(b);
+        return;
+    }
+    r->kind = (enum csts_refusal_kind)(tag - 0x81 + CSTS_REFUSED_MISSING_TIME);
+    code_string(b, tag, &r->text, 0, SIZE_MAX);
+}
+
 static size_t write_common(const struct csts_refusal *r, uint8_t *out, size_t room)
 {
     struct ber b = ber_writer(out, room);
@@ -238,8 +250,10 @@ size_t csts_refusal_write(const struct csts_refusal *r, enum csts_known which, u
                           size_t room)
 {
     const bool unable = r->kind == CSTS_REFUSED_UNABLE;
+    const bool times = r->kind >= CSTS_REFUSED_MISSING_TIME;
     assert(which == CSTS_GET_DIAGNOSTIC || which == CSTS_CYCLIC_START_DIAGNOSTIC ||
-           which == CSTS_NOTIFICATION_START_DIAGNOSTIC);
+           which == CSTS_NOTIFICATION_START_DIAGNOSTIC || which == CSTS_DELIVERY_START_DIAGNOSTIC);
+    assert(!times || which == CSTS_DELIVERY_START_DIAGNOSTIC);
     if (which == CSTS_GET_DIAGNOSTIC) {
         assert(r->kind == CSTS_REFUSED_LIST);
         return write_common(r, out, room);
@@ -258,7 +272,10 @@ size_t csts_refusal_write(const struct csts_refusal *r, enum csts_known which, u
     ber_close(&b, identification);
     struct ber_mark value = ber_open(&b, 0x82);
     struct csts_refusal copy = *r;
-    code_common(&b, &copy);
+    if (times)
+        code_times(&b, &copy);
+    else
+        code_common(&b, &copy);
     ber_close(&b, value);
     ber_close(&b, whole);
     return written_of(&b);
@@ -268,6 +285,13 @@ static bool read_common(struct slice in, struct csts_refusal *out)
 {
     struct ber b = ber_reader(in);
     code_common(&b, out);
+    return ber_done(&b);
+}
+
+static bool read_times(struct slice in, struct csts_refusal *out)
+{
+    struct ber b = ber_reader(in);
+    code_times(&b, out);
     return ber_done(&b);
 }
 
@@ -287,6 +311,8 @@ bool csts_refusal_read(const struct csts_embedded *pdv, struct csts_refusal *out
     }
     struct csts_embedded inner = {0};
     code_embedded(&b, CHOICE_100, &inner);
+    if (ber_done(&b) && csts_oid_is(&inner.oid, CSTS_DELIVERY_START_DIAGNOSTIC))
+        return read_times(inner.data, out);
     return ber_done(&b) &&
            (csts_oid_is(&inner.oid, CSTS_CYCLIC_START_DIAGNOSTIC) ||
             csts_oid_is(&inner.oid, CSTS_NOTIFICATION_START_DIAGNOSTIC)) &&
@@ -317,6 +343,21 @@ bool csts_process_ext_read(struct slice in, bool *report)
     *report = false;
     code_process_ext(&b, report);
     return ber_done(&b);
+}
+
+struct csts_name csts_production_event(const struct csts_oid *resource)
+{
+    return (struct csts_name){
+        .resource = *resource, .instance = 1, .id = csts_known_oid(CSTS_PRODUCTION_CHANGE)};
+}
+
+/* The value is the status, ENUMERATED. */
+struct slice csts_production_write(enum csts_production p, uint8_t out[CSTS_PRODUCTION_OCTETS])
+{
+    const uint8_t status[] = {0x0a, 1, (uint8_t)p};
+    const struct csts_value value = {
+        CSTS_VALID, {csts_known_oid(CSTS_PRODUCTION_STATUS), slice_of(status, sizeof status)}};
+    return slice_of(out, csts_values_write(&value, 1, out, CSTS_PRODUCTION_OCTETS));
 }
 
 static void code_last(struct ber *b, struct csts_processing *p)

@@ -72,10 +72,15 @@ bool csts_unknown_next(struct slice *rest, struct csts_name *out, bool *is_label
 
 /* The diagnostic of a negative return of GET or START, in one. */
 enum csts_refusal_kind {
-    CSTS_REFUSED_LIST,          /* list */
-    CSTS_REFUSED_RANGE,         /* of a cyclic report's cycle: text */
-    CSTS_REFUSED_UNABLE,        /* START: text */
-    CSTS_REFUSED_OUT_OF_SERVICE /* START: text */
+    CSTS_REFUSED_LIST,           /* list */
+    CSTS_REFUSED_RANGE,          /* of a cyclic report's cycle: text */
+    CSTS_REFUSED_UNABLE,         /* START: text */
+    CSTS_REFUSED_OUT_OF_SERVICE, /* START: text */
+    /* START of buffered data delivery: text */
+    CSTS_REFUSED_MISSING_TIME,
+    CSTS_REFUSED_START_TIME,
+    CSTS_REFUSED_STOP_TIME,
+    CSTS_REFUSED_INCONSISTENT_TIMES
 };
 struct csts_refusal {
     enum csts_refusal_kind kind;
@@ -83,8 +88,8 @@ struct csts_refusal {
     struct slice text;
 };
 /* The PDV's octets and its object identifier: GET_DIAGNOSTIC for GET (`which` CSTS_GET_DIAGNOSTIC,
- * a list alone), else START_DIAGNOSTIC, in which lies CYCLIC_START_DIAGNOSTIC or
- * NOTIFICATION_START_DIAGNOSTIC (`which`). */
+ * a list alone), else START_DIAGNOSTIC, in which lies CYCLIC_START_DIAGNOSTIC,
+ * NOTIFICATION_START_DIAGNOSTIC or DELIVERY_START_DIAGNOSTIC (`which`). */
 size_t csts_refusal_write(const struct csts_refusal *r, enum csts_known which, uint8_t *out,
                           size_t room);
 /* Of whichever of these. */
@@ -109,6 +114,10 @@ enum csts_production {
     CSTS_INTERRUPTED = 2,
     CSTS_HALTED = 3
 };
+/* A change of it: the event of a functional resource, and its value. */
+#define CSTS_PRODUCTION_OCTETS 64
+struct csts_name csts_production_event(const struct csts_oid *resource);
+struct slice csts_production_write(enum csts_production p, uint8_t out[CSTS_PRODUCTION_OCTETS]);
 struct csts_processing {
     bool any; /* a data unit was processed: */
     uint32_t last;
@@ -130,10 +139,15 @@ bool csts_processing_read(struct slice in, struct csts_processing *out);
 size_t csts_unit_id_write(uint32_t id, uint8_t *out, size_t room);
 bool csts_unit_id_read(struct slice in, uint32_t *id);
 
-/* PROCESS-DATA: as above [PROCESS_DATA], and when it may begin [SEQUENCE_DATA, within it]. */
+/* When a data unit may begin [SEQUENCE_DATA]; the generation times that START of buffered data
+ * delivery asks for [DELIVERY_START]. */
 struct csts_window {
     struct sle_when earliest, latest;
 };
+size_t csts_window_write(const struct csts_window *w, uint8_t *out, size_t room);
+bool csts_window_read(struct slice in, struct csts_window *out);
+
+/* PROCESS-DATA: as above [PROCESS_DATA], and when it may begin [SEQUENCE_DATA, within it]. */
 size_t csts_sequence_ext_write(bool report, const struct csts_window *w, uint8_t *out, size_t room);
 bool csts_sequence_ext_read(struct slice in, bool *report, struct csts_window *w);
 

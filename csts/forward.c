@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/secret.h"
 #include "csts/forward_private.h"
 
 static_assert(CSTS_UNIT_COST >= sizeof(struct unit) + 32, "what a frame needs beyond its octets");
@@ -166,25 +165,19 @@ static void notify_lost(struct csts_service *v, tick now)
     notify_completion(v, now);
 }
 
-/* The event's value is the status, ENUMERATED. */
 static void notify_production(struct csts_service *v, tick now)
 {
-    const uint8_t status[] = {0x0a, 1, (uint8_t)v->forward->production};
-    const struct csts_value value = {
-        CSTS_VALID, {csts_known_oid(CSTS_PRODUCTION_STATUS), slice_of(status, sizeof status)}};
-    uint8_t values[64];
-    const size_t n = csts_values_write(&value, 1, values, sizeof values);
-    const struct csts_name event = {.resource = v->forward->c.resource,
-                                    .instance = 1,
-                                    .id = csts_known_oid(CSTS_PRODUCTION_CHANGE)};
-    assoc_forward_notify(v, &event, slice_of(values, n), now);
+    uint8_t values[CSTS_PRODUCTION_OCTETS];
+    const struct csts_name event = csts_production_event(&v->forward->c.resource);
+    assoc_forward_notify(v, &event, csts_production_write(v->forward->production, values), now);
 }
 
 /* ---- the host ---- */
 
 int csts_forward_set(struct csts_service *v, const struct csts_forward_config *config)
 {
-    if (v->forward != NULL || v->link != NULL || !csts_oid_is(&v->c.id.type, CSTS_FORWARD_FRAME) ||
+    if (v->forward != NULL || v->delivery != NULL || v->link != NULL ||
+        !csts_oid_is(&v->c.id.type, CSTS_FORWARD_FRAME) ||
         (unsigned)config->production > CSTS_HALTED || (config->sequenced && config->timely))
         return HELIO_EINVAL;
     struct forward *f = calloc(1, sizeof *f);
@@ -337,24 +330,11 @@ void assoc_forward_leave(struct csts_service *v)
 
 /* ---- PDUs ---- */
 
-static void answer(struct csts_link *l, enum csts_pdu_kind kind, const struct csts_pdu *p, tick now)
-{
-    struct csts_pdu a = {.kind = kind, .invoke_id = p->invoke_id, .positive = true};
-    (void)assoc_send(l, &a, now);
-}
-
 static void refuse_start(struct csts_link *l, const struct csts_pdu *p, enum csts_refusal_kind kind,
                          const char *text, tick now)
 {
-    uint8_t octets[128];
     const struct csts_refusal r = {.kind = kind, .text = slice_of(text, strlen(text))};
-    struct csts_pdu a = {.kind = CSTS_PDU_START_RETURN, .invoke_id = p->invoke_id};
-    a.diagnostic.kind = CSTS_DIAGNOSTIC_EXTENSION;
-    a.diagnostic.pdv.oid = csts_known_oid(CSTS_START_DIAGNOSTIC);
-    a.diagnostic.pdv.data = slice_of(
-        octets, csts_refusal_write(&r, CSTS_CYCLIC_START_DIAGNOSTIC, octets, sizeof octets));
-    COUNT(l, returns_negative);
-    (void)assoc_send(l, &a, now);
+    assoc_refuse_start(l, p->invoke_id, &r, CSTS_CYCLIC_START_DIAGNOSTIC, now);
 }
 
 static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
@@ -378,7 +358,7 @@ static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
     }
     f->active = true;
     assoc_notice(l, CSTS_TOLD_STARTED, p)->pdu.positive = true;
-    answer(l, CSTS_PDU_START_RETURN, p, now);
+    assoc_answer(l, CSTS_PDU_START_RETURN, p->invoke_id, now);
 }
 
 static void take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
@@ -393,7 +373,7 @@ static void take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
         return;
     assoc_forward_leave(v);
     assoc_notice(l, CSTS_TOLD_STOPPED, p)->pdu.positive = true;
-    answer(l, CSTS_PDU_STOP_RETURN, p, now);
+    assoc_answer(l, CSTS_PDU_STOP_RETURN, p->invoke_id, now);
 }
 
 /* False: it is none. */
@@ -421,29 +401,13 @@ static int count_units(struct slice rest, uint32_t most)
     return verdict == CSTS_PDU_BAD ? -1 : n;
 }
 
-/* Credentials of an element; those of the one before it are not hashed again. */
-static bool admit_unit(struct csts_link *l, const struct csts_pdu *p, struct slice *last, tick now)
-{
-    bool replayed;
-    if (l->isp.peer.level != SLE_AUTH_ALL ||
-        (last->len > 0 && last->len == p->credentials.len &&
-         secret_same(last->data, p->credentials.data, last->len)))
-        return true;
-    if (!isp1_authentic(&l->isp, p->credentials, false, &replayed, now)) {
-        COUNT(l, ignored);
-        return false;
-    }
-    *last = p->credentials;
-    return true;
-}
-
 static void queue_buffer(struct csts_link *l, struct slice rest, tick now)
 {
     struct csts_pdu p;
     struct slice last = slice_of(NULL, 0);
     bool report = false;
     while (csts_buffer_next(CSTS_PDU_FORWARD_BUFFER, &rest, &p) == CSTS_PDU_OK)
-        if (read_unit(&p, &report) && admit_unit(l, &p, &last, now))
+        if (read_unit(&p, &report) && assoc_admit_element(l, &p, &last, now))
             queue_unit(l->service, p.u.process.id, report, p.u.process.data.opaque, now);
 }
 

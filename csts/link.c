@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "csts/delivery_private.h"
 #include "csts/forward_private.h"
 
 static void end_link(struct isp1_link *isp, tick now)
@@ -14,7 +15,9 @@ static void end_link(struct isp1_link *isp, tick now)
     (void)now;
     l->state = CSTS_ENDED;
     l->awaited_count = 0;
-    l->forwards = false;
+    l->forwards = l->delivers = false;
+    l->elements = slice_of(NULL, 0);
+    assoc_note_pending(l);
     assoc_provider_leave(l);
     assert(l->service == NULL);
 }
@@ -224,13 +227,18 @@ static size_t element_len(const uint8_t *octets, size_t at)
     return body - at + len;
 }
 
-/* Each element of a forward buffer has credentials; other PDUs have one. False: memory is out. */
+static bool is_buffer(enum csts_pdu_kind kind)
+{
+    return kind == CSTS_PDU_FORWARD_BUFFER || kind == CSTS_PDU_RETURN_BUFFER;
+}
+
+/* Each element of a buffer has credentials; other PDUs have one. False: memory is out. */
 static bool note_stamps(struct out *o, enum csts_pdu_kind kind, size_t len, size_t credentials)
 {
     uint8_t *octets = out_place(o);
     if (credentials == 0)
         return true;
-    if (kind != CSTS_PDU_FORWARD_BUFFER) {
+    if (!is_buffer(kind)) {
         o->stamps[o->stamp_count++] = octets + find_credentials(octets, kind);
         return true;
     }
@@ -251,7 +259,7 @@ int assoc_send(struct csts_link *l, struct csts_pdu *p, tick now)
     if (l->state == CSTS_ENDED)
         return HELIO_ESTOPPED;
     const size_t credentials = isp1_credentials_len(&l->isp, binding);
-    if (p->kind != CSTS_PDU_FORWARD_BUFFER)
+    if (!is_buffer(p->kind))
         p->credentials = slice_of(blank, credentials);
     const size_t room = SLE_TML_HEADER + room_for(p);
     struct out *o = out_new(room);
@@ -277,12 +285,17 @@ int assoc_send(struct csts_link *l, struct csts_pdu *p, tick now)
 
 /* ---- notices ---- */
 
+void assoc_note_pending(struct csts_link *l)
+{
+    l->isp.notices = l->told || l->elements.len > 0;
+}
+
 struct csts_notice *assoc_notice(struct csts_link *l, enum csts_notice_kind kind,
                                  const struct csts_pdu *pdu)
 {
-    assert(!l->told && l->isp.notices == 0);
+    assert(!l->told);
     l->told = true;
-    l->isp.notices = 1;
+    assoc_note_pending(l);
     memset(&l->notice, 0, sizeof l->notice);
     l->notice.kind = kind;
     if (pdu != NULL)
@@ -309,12 +322,14 @@ bool csts_link_poll(struct csts_link *l, struct csts_notice *out, tick now)
         if (l->told) {
             *out = l->notice;
             l->told = false;
-            l->isp.notices = 0;
+            assoc_note_pending(l);
             return true;
         }
         if (l->state == CSTS_ENDED)
             return give_over(l, out);
-        if (!isp1_step(&l->isp, now))
+        if (l->elements.len > 0)
+            assoc_delivery_next(l, now);
+        else if (!isp1_step(&l->isp, now))
             return false;
     }
 }
@@ -344,6 +359,12 @@ bool csts_expire(struct csts *s, struct csts_link **link, tick now)
             struct csts_service *v = container_of(k, struct forward, timer)->service;
             *link = v->link;
             return assoc_forward_expire(v, now);
+        }
+        if (k->kind == KEPT_RELEASE) {
+            struct csts_service *v = container_of(k, struct delivery, timer)->service;
+            *link = v->link;
+            assoc_delivery_expire(v, now);
+            return true;
         }
         *link = container_of(isp1_link_of(k), struct csts_link, isp);
         if (serve_link(*link, k->kind, now))

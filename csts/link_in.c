@@ -6,6 +6,7 @@
  * wrong is ignored, as the books demand, but for BIND, UNBIND and BIND's return, which end it
  * without an answer.
  */
+#include "base/secret.h"
 #include "csts/engine_private.h"
 
 /* Are the credentials what was agreed? BIND is judged by itself. */
@@ -25,6 +26,22 @@ static bool admit_pdu(struct csts_link *l, const struct csts_pdu *p, tick now)
     else
         COUNT(l, ignored);
     return false;
+}
+
+bool assoc_admit_element(struct csts_link *l, const struct csts_pdu *p, struct slice *last,
+                         tick now)
+{
+    bool replayed;
+    if (l->isp.peer.level != SLE_AUTH_ALL ||
+        (last->len > 0 && last->len == p->credentials.len &&
+         secret_same(last->data, p->credentials.data, last->len)))
+        return true;
+    if (!isp1_authentic(&l->isp, p->credentials, false, &replayed, now)) {
+        COUNT(l, ignored);
+        return false;
+    }
+    *last = p->credentials;
+    return true;
 }
 
 static void route_pdu(struct csts_link *l, const struct csts_pdu *p, tick now)

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "csts/delivery_private.h"
 #include "csts/forward_private.h"
 
 static bool is_report(const struct csts_oid *type)
@@ -44,6 +45,7 @@ void assoc_provider_leave(struct csts_link *l)
             end_procedure(&l->procedures[i]);
     if (l->service != NULL) {
         assoc_forward_leave(l->service);
+        assoc_delivery_leave(l->service);
         l->service->link = NULL;
     }
     l->service = NULL;
@@ -51,7 +53,8 @@ void assoc_provider_leave(struct csts_link *l)
 
 bool assoc_provider_may_unbind(const struct csts_link *l)
 {
-    if (l->service->forward != NULL && l->service->forward->active)
+    if ((l->service->forward != NULL && l->service->forward->active) ||
+        (l->service->delivery != NULL && l->service->delivery->active))
         return false;
     for (unsigned i = 0; i < CSTS_PROCEDURES_MAX; i++)
         if (l->procedures[i].active && l->procedures[i].name.role == CSTS_PRIME)
@@ -61,7 +64,7 @@ bool assoc_provider_may_unbind(const struct csts_link *l)
 
 /* ---- returns ---- */
 
-static void answer_positive(struct csts_link *l, enum csts_pdu_kind kind, uint32_t id, tick now)
+void assoc_answer(struct csts_link *l, enum csts_pdu_kind kind, uint32_t id, tick now)
 {
     struct csts_pdu p = {.kind = kind, .invoke_id = id, .positive = true};
     (void)assoc_send(l, &p, now);
@@ -95,6 +98,12 @@ static void answer_refusal(struct csts_link *l, enum csts_pdu_kind kind, uint32_
     COUNT(l, returns_negative);
     (void)assoc_send(l, &p, now);
     free(octets);
+}
+
+void assoc_refuse_start(struct csts_link *l, uint32_t id, const struct csts_refusal *r,
+                        enum csts_known which, tick now)
+{
+    answer_refusal(l, CSTS_PDU_START_RETURN, id, r, which, now);
 }
 
 /* A list that selects nothing, or no memory for it. */
@@ -272,7 +281,7 @@ static struct procedure *begin_procedure(struct csts_link *l, const struct csts_
 static void finish_start(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     assoc_notice(l, CSTS_TOLD_STARTED, p)->pdu.positive = true;
-    answer_positive(l, CSTS_PDU_START_RETURN, p->invoke_id, now);
+    assoc_answer(l, CSTS_PDU_START_RETURN, p->invoke_id, now);
 }
 
 static void start_report(struct csts_link *l, const struct csts_pdu *p, tick now)
@@ -337,7 +346,7 @@ static void take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
     }
     end_procedure(q);
     assoc_notice(l, CSTS_TOLD_STOPPED, p)->pdu.positive = true;
-    answer_positive(l, CSTS_PDU_STOP_RETURN, p->invoke_id, now);
+    assoc_answer(l, CSTS_PDU_STOP_RETURN, p->invoke_id, now);
 }
 
 /* Does the service have this procedure, and this operation of it? */
@@ -365,11 +374,16 @@ void assoc_provider_take(struct csts_link *l, const struct csts_pdu *p, tick now
         assoc_forward_take(l, p, now);
         return;
     }
+    if (assoc_delivery_takes(l, p)) {
+        assoc_delivery_take(l, p, now);
+        return;
+    }
     if (p->kind == CSTS_PDU_FORWARD_BUFFER || p->kind == CSTS_PDU_RETURN_BUFFER) {
         assoc_refuse(l, now);
         return;
     }
-    const bool other_prime = l->service->forward != NULL && p->procedure.role == CSTS_PRIME;
+    const bool has_prime = l->service->forward != NULL || l->service->delivery != NULL;
+    const bool other_prime = has_prime && p->procedure.role == CSTS_PRIME;
     const enum csts_abort why = other_prime ? CSTS_ABORT_INVALID_PROCEDURE : judge_operation(p);
     if (why != 0)
         assoc_abort(l, why, now);

@@ -59,6 +59,22 @@ static void code_window(struct ber *b, struct csts_window *w)
     ber_close(b, mark);
 }
 
+size_t csts_window_write(const struct csts_window *w, uint8_t *out, size_t room)
+{
+    struct ber b = ber_writer(out, room);
+    struct csts_window copy = *w;
+    code_window(&b, &copy);
+    return written_of(&b);
+}
+
+bool csts_window_read(struct slice in, struct csts_window *out)
+{
+    struct ber b = ber_reader(in);
+    memset(out, 0, sizeof *out);
+    code_window(&b, out);
+    return ber_done(&b);
+}
+
 static void code_process(struct ber *b, bool *report, struct csts_extended *window)
 {
     struct ber_mark mark = ber_open(b, BER_SEQUENCE);
@@ -71,11 +87,9 @@ static void code_process(struct ber *b, bool *report, struct csts_extended *wind
 size_t csts_sequence_ext_write(bool report, const struct csts_window *w, uint8_t *out, size_t room)
 {
     uint8_t octets[64];
-    struct csts_window copy = *w;
-    struct ber inner = ber_writer(octets, sizeof octets);
-    code_window(&inner, &copy);
-    struct csts_extended e = {
-        true, {csts_known_oid(CSTS_SEQUENCE_DATA), slice_of(octets, written_of(&inner))}};
+    struct csts_extended e = {true,
+                              {csts_known_oid(CSTS_SEQUENCE_DATA),
+                               slice_of(octets, csts_window_write(w, octets, sizeof octets))}};
     assert(e.pdv.data.len > 0);
     struct ber b = ber_writer(out, room);
     code_process(&b, &report, &e);
@@ -89,11 +103,8 @@ bool csts_sequence_ext_read(struct slice in, bool *report, struct csts_window *w
     *report = false;
     memset(w, 0, sizeof *w);
     code_process(&b, report, &e);
-    if (!ber_done(&b) || !e.used || !csts_oid_is(&e.pdv.oid, CSTS_SEQUENCE_DATA))
-        return false;
-    struct ber inner = ber_reader(e.pdv.data);
-    code_window(&inner, w);
-    return ber_done(&inner);
+    return ber_done(&b) && e.used && csts_oid_is(&e.pdv.oid, CSTS_SEQUENCE_DATA) &&
+           csts_window_read(e.pdv.data, w);
 }
 
 /* ---- its return ---- */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "csts/delivery_private.h"
 #include "csts/forward_private.h"
 
 enum { FIRST_ENTRIES = 64 };
@@ -48,6 +49,7 @@ void assoc_service_free(struct csts_service *v)
         free(l);
     }
     assoc_forward_free(v);
+    assoc_delivery_free(v);
     free_entries(&v->parameters);
     free_entries(&v->events);
     list_sub(&v->node);

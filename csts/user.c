@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "csts/engine_private.h"
+#include "csts/delivery_private.h"
 
 tick assoc_user_due(const struct csts_link *l)
 {
@@ -147,6 +147,7 @@ static void take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
         COUNT(l, returns_negative);
     if (p->kind == CSTS_PDU_START_RETURN && p->invoke_id == l->forward_id)
         l->forwards = p->positive;
+    assoc_delivery_note_return(l, p);
     const bool values = p->kind == CSTS_PDU_GET_RETURN && p->positive;
     if (values && (!p->extension.used || !csts_oid_is(&p->extension.pdv.oid, CSTS_GET_RESULT) ||
                    !csts_report_read(p->extension.pdv.data, &report))) {
@@ -254,6 +255,9 @@ void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now)
         break;
     case CSTS_PDU_NOTIFY:
         take_notify(l, p, now);
+        break;
+    case CSTS_PDU_RETURN_BUFFER:
+        assoc_delivery_take_buffer(l, p, now);
         break;
     default:
         assoc_refuse(l, now);

@@ -65,6 +65,8 @@ static void walk_pdv(const struct csts_embedded *e)
     uint32_t id;
     if (csts_sequence_ext_read(e->data, &yes, &window))
         assert(csts_sequence_ext_write(yes, &window, out, sizeof out) > 0);
+    if (csts_window_read(e->data, &window))
+        assert(csts_window_write(&window, out, sizeof out) > 0);
     if (csts_unit_id_read(e->data, &id))
         assert(csts_unit_id_write(id, out, sizeof out) > 0);
     if (csts_unit_diag_read(e->data, &diag))

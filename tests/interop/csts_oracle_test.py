@@ -18,7 +18,7 @@ OIDS = {"bindDiagnostic": "3.1.2.1", "notificationStart": "3.6.2.1", "notificati
         "cyclicDiagnostic": "3.2.1.1.2.2", "cyclicData": "3.2.1.1.2.3", "processData": "3.4.2.1", "processing": "3.4.2.2",
         "sequenceStart": "3.4.1.2.2.1", "sequenceData": "3.4.1.2.2.2", "sequencePositive": "3.4.1.2.2.3", "sequenceDiagnostic": "3.4.1.2.2.4",
         "sequenceNegative": "3.4.1.2.2.5", "sequenceStatus": "3.4.1.2.2.6", "directiveDiagnostic": "2.11.1", "directiveFailed": "2.12.1",
-        "startDiagnostic": "2.7.1", "getResult": "2.14.1", "getDiagnostic": "2.14.2"}
+        "deliveryStart": "3.3.2.1", "deliveryDiagnostic": "3.3.2.2", "startDiagnostic": "2.7.1", "getResult": "2.14.1", "getDiagnostic": "2.14.2"}
 OIDS = {name: FRAMEWORK + rest for name, rest in OIDS.items()}
 ON_CHANGE = "1.3.112.4.4.1.2.1.2.1"
 NONE = ("notUsed", None)
@@ -154,10 +154,15 @@ class Draw:
         return self.typed("getDiagnostic", "Common", *self.common(False))
 
     def start_diagnostic(self):
-        kind = self.rng.randrange(4)
+        kind = self.rng.randrange(5)
         if kind < 2:
             text, words = self.text()
             return self.typed("startDiagnostic", "StartDiagnostic", (("unable", "outOfService")[kind], text), f" refusal{2 + kind}{words}")
+        if kind == 4:
+            (text, words), number = self.text(), self.rng.randrange(4)
+            name = ("missing", "start", "stop", "inconsistent")[number]
+            inner = self.typed("deliveryDiagnostic", "DeliveryDiagnostic", (name, text), "")[0]
+            return self.typed("startDiagnostic", "StartDiagnostic", ("extension", inner), f" refusal{4 + number}{words}")
         oid = ("cyclicDiagnostic", "notificationDiagnostic")[kind - 2]
         value, words = self.common(kind == 2)
         return self.typed("startDiagnostic", "StartDiagnostic", ("extension", self.typed(oid, "Common", value, "")[0]), words)
@@ -172,12 +177,15 @@ class Draw:
         time, words = self.time()
         return ("known", time), words
 
+    def window(self, oid):
+        (earliest, words), (latest, more) = self.when(), self.when()
+        return self.typed(oid, "Window", {"earliest": earliest, "latest": latest, "extension": NONE}, f" window{words}{more}")
+
     def sequence_extension(self):
         """PROCESS-DATA with times: an extension in an extension."""
-        report, (earliest, words), (latest, more) = self.rng.random() < 0.5, self.when(), self.when()
-        window, _ = self.typed("sequenceData", "Window", {"earliest": earliest, "latest": latest, "extension": NONE}, "")
+        report, (window, words) = self.rng.random() < 0.5, self.window("sequenceData")
         value = {"report": ("yes" if report else "no", None), "extension": ("external", window)}
-        return self.typed("processData", "ProcessExtension", value, f" report{int(report)} window{words}{more}")
+        return self.typed("processData", "ProcessExtension", value, f" report{int(report)}{words}")
 
     def unit_diagnostic(self):
         number = self.rng.randrange(8)
@@ -356,7 +364,8 @@ class Draw:
 
 PDUS = {"bind": Draw.bind, "bindReturn": Draw.bind_return, "unbind": lambda d: d.plain("UNBIND"),
         "unbindReturn": lambda d: d.plain_return("UNBIND"), "peerAbort": Draw.abort,
-        "start": lambda d: d.plain("START", d.cyclic_start, d.notification_start, lambda: d.unit_id("sequenceStart")),
+        "start": lambda d: d.plain("START", d.cyclic_start, d.notification_start, lambda: d.unit_id("sequenceStart"),
+                                   lambda: d.window("deliveryStart")),
         "startReturn": lambda d: d.plain_return("START", [], [d.start_diagnostic]), "stop": lambda d: d.plain("STOP"),
         "stopReturn": lambda d: d.plain_return("STOP"), "get": Draw.get, "directive": Draw.directive,
         "directiveAck": lambda d: d.plain_return("EXECUTE-DIRECTIVE acknowledgement", [], [d.directive_diagnostic], ""),

@@ -210,10 +210,10 @@ static size_t again_refused(const struct csts_embedded *e, uint8_t *out)
         return 0;
     again_refusal(&r);
     enum csts_known which = CSTS_GET_DIAGNOSTIC;
-    if (csts_oid_is(&e->oid,
-                    CSTS_START_DIAGNOSTIC)) { /* which one lies in it: look for its octets */
+    if (csts_oid_is(&e->oid, CSTS_START_DIAGNOSTIC)) { /* which one lies in it? */
         const struct csts_oid n = csts_known_oid(CSTS_NOTIFICATION_START_DIAGNOSTIC);
-        which = memmem(e->data.data, e->data.len, n.octets, n.len) != NULL
+        which = r.kind >= CSTS_REFUSED_MISSING_TIME ? CSTS_DELIVERY_START_DIAGNOSTIC
+                : memmem(e->data.data, e->data.len, n.octets, n.len) != NULL
                     ? CSTS_NOTIFICATION_START_DIAGNOSTIC
                     : CSTS_CYCLIC_START_DIAGNOSTIC;
     }
@@ -238,7 +238,14 @@ static struct slice again_names(struct slice rest)
     return slice_of(items, n);
 }
 
-/* Sequence-controlled data processing, and directives. */
+static void print_window(const struct csts_window *w)
+{
+    printf(" window");
+    print_when(&w->earliest);
+    print_when(&w->latest);
+}
+
+/* Sequence-controlled data processing, buffered data delivery, and directives. */
 static size_t again_sequence(const struct csts_embedded *e, uint8_t *out)
 {
     struct csts_window window;
@@ -255,10 +262,13 @@ static size_t again_sequence(const struct csts_embedded *e, uint8_t *out)
     }
     if (csts_oid_is(&e->oid, CSTS_PROCESS_DATA) &&
         csts_sequence_ext_read(e->data, &report, &window)) {
-        printf(" report%d window", report);
-        print_when(&window.earliest);
-        print_when(&window.latest);
+        printf(" report%d", report);
+        print_window(&window);
         return csts_sequence_ext_write(report, &window, out, LONGEST);
+    }
+    if (csts_oid_is(&e->oid, CSTS_DELIVERY_START) && csts_window_read(e->data, &window)) {
+        print_window(&window);
+        return csts_window_write(&window, out, LONGEST);
     }
     if (csts_oid_is(&e->oid, CSTS_SEQUENCE_DIAGNOSTIC) && csts_unit_diag_read(e->data, &diag)) {
         printf(" unit-refused%u", diag);

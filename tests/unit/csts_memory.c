@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each allocation of an association fails once, at either end: BIND, a query, reports, an event,
- * a refusal, STOP and UNBIND; and of one of Forward Frame: frames, notifications. Whatever it was:
+ * a refusal, STOP and UNBIND; of one of Forward Frame: frames, notifications; and of one with
+ * buffered data delivery. Whatever it was:
  * nothing crashes or leaks, and the engines' own checks hold after each step.
  */
+#include "csts/delivery.h"
 #include "csts/forward.h"
 #include "tests/unit/csts_pair.h"
 #include "tests/unit/failing_memory.h"
@@ -53,7 +55,6 @@ static void use_forward(struct pair *p, struct csts_link *l)
     pump(p);
 }
 
-/* The pair's service becomes one of Forward Frame; false: no memory. */
 /* Frames with returns; one expires, and a reset follows. */
 static void use_sequence(struct pair *p, struct csts_link *l)
 {
@@ -83,6 +84,42 @@ static void use_sequence(struct pair *p, struct csts_link *l)
     pump(p);
 }
 
+static void use_delivery(struct pair *p, struct csts_link *l)
+{
+    static uint8_t octets[3000];
+    const struct csts_data data = {.opaque = slice_of(octets, sizeof octets)};
+    const struct csts_window always = {0};
+    (void)csts_start_delivery(l, NULL, &always, p->now);
+    pump(p);
+    for (unsigned i = 0; i < 5; i++) {
+        (void)csts_deliver(p->service, sle_time_of(0), &data, p->now);
+        pump(p);
+    }
+    csts_delivery_production(p->service, CSTS_OPERATIONAL, p->now);
+    run_until(p, p->now + 2 * TICK_S);
+    (void)csts_delivery_end(p->service, p->now);
+    pump(p);
+    (void)csts_stop_delivery(l, p->now);
+    pump(p);
+    (void)csts_unbind(l, p->now);
+    pump(p);
+}
+
+static bool make_delivery(struct pair *p, struct csts_instance_id *id)
+{
+    const struct csts_delivery_config d = {
+        .real_time = true, .buffer_max = 3, .resource = oid_of(RESOURCE)};
+    struct csts_service_config c = {.initiator = "MISSION"};
+    id->number = 2;
+    c.id = *id;
+    struct csts_service *v = csts_service_new(p->provider.csts, &c);
+    if (v == NULL || csts_delivery_set(v, &d) != HELIO_OK)
+        return false;
+    p->service = v;
+    return true;
+}
+
+/* The pair's service becomes one of Forward Frame; false: no memory. */
 static bool make_forward(struct pair *p, struct csts_instance_id *id, bool sequenced)
 {
     const struct csts_forward_config f = {
@@ -99,13 +136,14 @@ static bool make_forward(struct pair *p, struct csts_instance_id *id, bool seque
 /* True: memory failed. */
 static bool run_session(int which, long countdown)
 {
-    static void (*const uses[])(struct pair * p, struct csts_link * l) = {use_link, use_forward,
-                                                                          use_sequence};
+    static void (*const uses[])(struct pair * p, struct csts_link * l) = {
+        use_link, use_forward, use_sequence, use_delivery};
     struct csts_user_config c = {.responder = "STATION", .port = "MD", .id = instance_of(1)};
     struct pair p = new_pair(SLE_AUTH_ALL);
     memory.failed = 0;
     memory.countdown = countdown;
-    const bool made = which == 0 || make_forward(&p, &c.id, which == 2);
+    const bool made =
+        which == 0 || (which == 3 ? make_delivery(&p, &c.id) : make_forward(&p, &c.id, which == 2));
     p.user.link = csts_connect(p.user.csts, &c, p.now);
     p.provider.link = p.user.link == NULL ? NULL : csts_accept(p.provider.csts, p.now);
     pump(&p);
@@ -131,5 +169,5 @@ END_TEST
 
 SUITE(csts_memory, t)
 {
-    tcase_add_loop_test(t, each_allocation, 0, 3);
+    tcase_add_loop_test(t, each_allocation, 0, 4);
 }

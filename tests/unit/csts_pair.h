@@ -24,7 +24,9 @@ struct side {
     struct csts_list_diag refused;
     struct csts_processing processing; /* of the last notification of data processing */
     unsigned processings;
+    enum csts_refusal_kind refused_kind;
     char text[64];
+    void (*note)(const struct csts_notice *n); /* while its slices are there; NULL: nothing */
 };
 struct pair {
     struct side provider, user;
@@ -133,6 +135,8 @@ static inline void note(struct side *s, const struct csts_notice *n)
     ck_assert_uint_lt(s->told_len, TOLD_MAX);
     s->told[s->told_len++] = n->kind;
     s->last = *n;
+    if (s->note != NULL)
+        s->note(n);
     if (n->kind == CSTS_TOLD_REPORT) {
         s->reports++;
         s->sequence = n->pdu.u.transfer.sequence;
@@ -146,6 +150,7 @@ static inline void note(struct side *s, const struct csts_notice *n)
     if (!n->pdu.positive && n->pdu.diagnostic.kind == CSTS_DIAGNOSTIC_EXTENSION &&
         csts_refusal_read(&n->pdu.diagnostic.pdv, &r)) {
         s->refused = r.list;
+        s->refused_kind = r.kind;
         snprintf(s->text, sizeof s->text, "%.*s", (int)r.text.len, (const char *)r.text.data);
     }
 }

@@ -303,6 +303,64 @@ START_TEST(sequence_controlled)
 }
 END_TEST
 
+START_TEST(buffered_delivery)
+{
+    uint8_t octets[128];
+    const struct csts_window w = {.earliest = {true, {.day = 0x6249}}};
+    struct csts_window back;
+    const struct csts_refusal r = {.kind = CSTS_REFUSED_INCONSISTENT_TIMES,
+                                   .text = slice_of("turned", 6)};
+    struct csts_refusal told;
+    const struct csts_procedure own = procedure_of(CSTS_BUFFERED_DATA_DELIVERY, CSTS_PRIME);
+    struct csts_pdu p = {.kind = CSTS_PDU_START, .invoke_id = 14, .procedure = own};
+    p.extension.used = true;
+    p.extension.pdv.oid = csts_known_oid(CSTS_DELIVERY_START);
+    p.extension.pdv.data = slice_of(octets, csts_window_write(&w, octets, sizeof octets));
+    ck_assert(csts_window_read(p.extension.pdv.data, &back));
+    ck_assert(back.earliest.known && !back.latest.known && back.earliest.at.day == 0x6249);
+    assert_pdu(&p, "aa39 3013 8000 02010e 300c 06082b70040401010303 8000"
+                   "a022 a00c 810a2b70040401010303 0201 8212 3010 a10a 80086249000000000000 8000"
+                   "8100");
+    p = (struct csts_pdu){.kind = CSTS_PDU_START_RETURN, .invoke_id = 14};
+    p.diagnostic.kind = CSTS_DIAGNOSTIC_EXTENSION;
+    p.diagnostic.pdv.oid = csts_known_oid(CSTS_START_DIAGNOSTIC);
+    p.diagnostic.pdv.data = slice_of(
+        octets, csts_refusal_write(&r, CSTS_DELIVERY_START_DIAGNOSTIC, octets, sizeof octets));
+    ck_assert(csts_refusal_read(&p.diagnostic.pdv, &told) && told.kind == r.kind);
+    ck_assert(slice_equal(told.text, r.text));
+    assert_pdu(&p, "ab36 8000 02010e a12f bf642a a00b 81092b70040401010207 01 821b"
+                   "bf6418 a00c 810a2b70040401010303 0202 8208 84067475726e6564 8100");
+}
+END_TEST
+
+START_TEST(return_buffer)
+{
+    uint8_t octets[256];
+    const struct csts_procedure own = procedure_of(CSTS_BUFFERED_DATA_DELIVERY, CSTS_PRIME);
+    struct csts_pdu p = {.kind = CSTS_PDU_TRANSFER_DATA, .invoke_id = 14, .procedure = own};
+    p.u.transfer =
+        (struct csts_transfer){{.day = 0x6249}, .sequence = 3, .data.opaque = slice_of("frame", 5)};
+    size_t n = csts_element_write(&p, CSTS_PDU_RETURN_BUFFER, octets, sizeof octets);
+    p = (struct csts_pdu){.kind = CSTS_PDU_NOTIFY, .invoke_id = 14, .procedure = own};
+    p.u.notify.at.day = 0x6249;
+    p.u.notify.event = (struct csts_name){
+        .is_procedure = true, .procedure = own, .id = csts_known_oid(CSTS_DELIVERY_END)};
+    p.u.notify.kind = CSTS_EVENT_EMPTY;
+    n += csts_element_write(&p, CSTS_PDU_RETURN_BUFFER, octets + n, sizeof octets - n);
+    p = (struct csts_pdu){.kind = CSTS_PDU_RETURN_BUFFER, .u.buffer = slice_of(octets, n)};
+    assert_pdu(&p, "bf476e a02b 3013 8000 02010e 300c 06082b70040401010303 8000"
+                   "80086249000000000000 020103 80056672616d65 8100"
+                   "a13f 3013 8000 02010e 300c 06082b70040401010303 8000 80086249000000000000"
+                   "301a a10c 06082b70040401010303 8000 060a2b70040401010403 0203 8100 8100");
+    struct slice rest = p.u.buffer;
+    ck_assert_int_eq(csts_buffer_next(CSTS_PDU_RETURN_BUFFER, &rest, &p), CSTS_PDU_OK);
+    ck_assert(p.kind == CSTS_PDU_TRANSFER_DATA && p.u.transfer.sequence == 3);
+    ck_assert_int_eq(csts_buffer_next(CSTS_PDU_RETURN_BUFFER, &rest, &p), CSTS_PDU_OK);
+    ck_assert(p.kind == CSTS_PDU_NOTIFY && csts_oid_is(&p.u.notify.event.id, CSTS_DELIVERY_END));
+    ck_assert_int_eq(csts_buffer_next(CSTS_PDU_RETURN_BUFFER, &rest, &p), CSTS_PDU_UNKNOWN);
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
@@ -340,6 +398,8 @@ SUITE(csts_pdu, t)
     tcase_add_test(t, cyclic_report);
     tcase_add_test(t, directive);
     tcase_add_test(t, sequence_controlled);
+    tcase_add_test(t, buffered_delivery);
+    tcase_add_test(t, return_buffer);
     tcase_add_test(t, query);
     tcase_add_test(t, processing);
     tcase_add_test(t, identifiers);
