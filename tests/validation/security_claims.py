@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what SECURITY.md, the limits of ARCHITECTURE.md and the manual's pages promise about hostile input, against running nodes. Bundles, segments
+"""Checks what SECURITY.md, ARCHITECTURE.md, docs/limits.md and the manual's pages promise about hostile input, against running nodes. Bundles, segments
 and messages are made here, from the RFCs; nothing of the other tests is used. Each claim is tied to the words of its page.
 
 usage: security_claims.py BIN_DIR [--jobs N] [NAME…]

@@ -38,7 +38,7 @@ def unfinished_lists():
         each = (node.anonymous_kib() - before) / 256
         for s in held:
             s.close()
-    yield Claim("memory of a connection with an unfinished list", "ARCHITECTURE.md", "memory of one; accepted in one turn", f"{each:.1f} KiB each", each <= 40)
+    yield Claim("memory of a connection with an unfinished list", "docs/limits.md", "memory of one; accepted in one turn", f"{each:.1f} KiB each", each <= 40)
 
 
 @check

@@ -57,7 +57,7 @@ def amplification():
                 worst, what = ratio, name
             s.close()
         unsent = node.link("to-2")["unknown_unsent"]
-    yield Claim("octets sent to an unknown sender's address, for each of its own", PAGE, "the node sends at most 3 times the bytes that came from its address",
+    yield Claim("octets sent to an unknown sender's address, for each of its own", PAGE, "the node sends at most 3 times the bytes received from its address",
                 f"at most {worst:.2f} ({what}); unsent {unsent}", 0 < worst <= 3 and unsent > 0)
 
 

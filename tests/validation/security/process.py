@@ -336,7 +336,7 @@ def connections_of_a_user():
                 pass
         other = subprocess.run(["python3", "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1]); print(b'ipn:1.0' in s.recv(100))", node.socket],
                                user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True, check=False, timeout=20).stdout.strip()
-    yield Claim("connections of one user, of 600; another user's", "ARCHITECTURE.md", "connections (of one user: three for each free one; the last 64 for users with fewer than 8)", f"{open_now}; welcomed: {other}",
+    yield Claim("connections of one user, of 600; another user's", "docs/limits.md", "connections (of one user: three for each free one; the last 64 for users with fewer than 8)", f"{open_now}; welcomed: {other}",
                 open_now == 384 and other == "True")
 
 
@@ -361,7 +361,7 @@ def confined():
 # sections of heliod --keys, and the pages of their tables
 PAGES = {"": PAGE, "store": PAGE, "bundles": PAGE, "routing": PAGE, "log": PAGE, "http": PAGE, "links": PAGE, "priorities": PAGE, "routes": PAGE, "endpoints": PAGE, "security": PAGE, "rules": PAGE, "applications": PAGE,
          "ltp-udp": "docs/ltp-udp.md", "tcpcl": "docs/tcpcl.md", "udp": "docs/udp.md", "stcp": "docs/stcp.md", "mtcp": "docs/stcp.md", "bibe": "docs/bibe.md"}
-# rows of ARCHITECTURE.md's limits, and the keys whose defaults stand in them, in their order
+# rows of docs/limits.md, and the keys whose defaults stand in them, in their order
 LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| import sessions: of one peer, of all |", ["ltp-udp.limits.import_sessions", "ltp-udp.limits.import_sessions_all"]),
           ("| bytes held by import sessions", ["ltp-udp.limits.held_bytes"]), ("| block length, gaps per session", ["bundles.max", "ltp-udp.limits.ranges", "ltp-udp.recovery.claims"]),
           ("| retransmissions of a checkpoint", ["ltp-udp.recovery.retries"]), ("| closed sessions remembered |", ["ltp-udp.limits.closed_sessions", "ltp-udp.limits.closed_time"]),
@@ -370,7 +370,7 @@ LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| 
           ("| bundles in fragments at their destination", ["bundles.assemblies", "bundles.fragments", "bundles.fragments_all"]),
           ("| reserved of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.endpoint", "bundles.lifetime_max"]), ("| reserved for each link", ["bundles.reserve_queues"]),
           ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
-          ("| bundles that are arriving by LTP", ["bundles.total", "tcpcl.timers.transfer_idle"]),
+          ("| bundles that are arriving by links", ["bundles.total", "tcpcl.timers.transfer_idle"]),
           ("| TCPCL: connections whose peer", ["tcpcl.limits.unidentified", "tcpcl.limits.unidentified_address", "tcpcl.timers.timeout"]),
           ("| TCPCL: sessions of a link", ["tcpcl.sessions", "tcpcl.limits.held_bytes"]), ("| burst of a paced link", ["ltp-udp.pacing.burst"])]
 
@@ -397,7 +397,7 @@ def tables():
             wrong.append(f"{section}.{key}: {default}, the page has {shown}")
     yield Claim(f"{len(defaults)} keys: defaults of heliod --keys and of the pages' tables", PAGE, "| key | type | default | meaning |", f"{len(wrong)} differ" + "".join("; " + w for w in wrong[:8]),
                 not wrong and len(defaults) > 200)
-    lines = pathlib.Path(TOP, "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()
+    lines = pathlib.Path(TOP, "docs/limits.md").read_text(encoding="utf-8").splitlines()
     wrong, looked = [], 0
     for begin, keys in LIMITS:
         cells = [line.rstrip("| ").rpartition(" | ")[2] for line in lines if line.startswith(begin)]
@@ -409,5 +409,5 @@ def tables():
                 wrong.append(f"{key}: {defaults[tuple(key.split('.', 1))]}, the row has {cell!r}")
                 break
             at = place.end()
-    yield Claim(f"{looked} defaults in ARCHITECTURE.md's limits", "ARCHITECTURE.md", "Everything that a peer can make grow is limited", f"{len(wrong)} differ" + "".join("; " + w for w in wrong[:8]),
+    yield Claim(f"{looked} defaults in docs/limits.md", "docs/limits.md", "can make grow has a limit", f"{len(wrong)} differ" + "".join("; " + w for w in wrong[:8]),
                 not wrong)
