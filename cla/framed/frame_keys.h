@@ -63,11 +63,13 @@ struct frame_keys {
 
 #define SLE_KEYS(at)                                                                               \
     {"sle.raf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_raf), "", 0, 0, NULL,                           \
-     "with frames: {port: sle}, the service instance (RAF) by which frames come; empty: none"},        \
+     "with frames: {port: sle}, the service instance (RAF) by which frames are received; empty: none"},        \
     {"sle.rcf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_rcf), "", 0, 0, NULL,                           \
-     "instead of sle.raf, the service instance (RCF) by which those of the virtual channel come; empty: none"}, \
+     "instead of sle.raf, the service instance (RCF) by which those of the " \
+     "virtual channel are received; empty: none"}, \
     {"sle.master", OPTION_BOOL, FRAME_KEYS_AT(at, sle_master), "no", 0, 0, NULL,                   \
-     "by RCF all virtual channels of the spacecraft come, for the links that have them"},          \
+     "by RCF all virtual channels of the spacecraft are received, for the links " \
+     "that have them"},          \
     {"sle.cltu", OPTION_TEXT, FRAME_KEYS_AT(at, sle_cltu), "", 0, 0, NULL,                         \
      "the service instance (FCLTU) by which CLTUs leave; empty: none"},                            \
     {"sle.user", OPTION_TEXT, FRAME_KEYS_AT(at, sle_user), "", 0, 0, NULL,                         \
@@ -79,17 +81,20 @@ struct frame_keys {
     {"sle.version", OPTION_COUNT, FRAME_KEYS_AT(at, sle_version), "5", 2, 5, NULL,                 \
      "version of the services"},                                                                   \
     {"sle.auth", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_auth), "none", 0, 0, "none|bind|all",        \
-     "which PDUs have credentials, both ways: none, BIND and its return, all"},                    \
+     "which PDUs have credentials, in both directions: none, BIND and its " \
+     "return, all"},                    \
     {"sle.hash", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_hash), "by-version", 0, 0, "by-version|sha1|sha256", \
-     "of credentials that leave; by-version: SHA-1 up to version 4; what comes may have either"},  \
+     "of sent credentials; by-version: SHA-1 up to version 4; received ones may " \
+     "have either"},  \
     {"sle.password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_password), "", 0, 0, NULL,                 \
      "our password, octets in hexadecimal"},                                                       \
     {"sle.provider_password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_provider_password), "", 0, 0, NULL, \
      "the provider's password, octets in hexadecimal"},                                            \
     {"sle.reconnect", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL, \
-     "after so long a service that ended, or was refused, is bound again; each further time after twice as long"}, \
+     "pause before a stopped or refused service is bound again; each further " \
+     "pause is twice as long"}, \
     {"sle.reconnect_max", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL, \
-     "but after so long at the latest"}
+     "longest such pause"}
 
 #define FRAME_KEYS(at)                                                                             \
     FRAME_WAY_KEYS(at, out, "frames", "", "off",                                                             \
@@ -99,16 +104,18 @@ struct frame_keys {
      "1115B, TC 1024B", "0", 63,                                                                   \
      "the virtual channel; others' frames are counted, or are for the links that have them"),      \
     FRAME_WAY_KEYS(at, in, "frames.in", "_in", "same",                                                          \
-     "the kind of the frames that come, such as aos where cltu leave",                             \
-     "the same of frames that come; 0: as frames.length when the kind is the same, else as usual",  \
-     "64", 64, "the virtual channel of frames that come; 64: as frames.vcid"),                      \
+     "the kind of received frames, such as aos where cltu leave",                             \
+     "the same of received frames; 0: as frames.length when the kind is the " \
+     "same, else as usual",  \
+     "64", 64, "the virtual channel of received frames; 64: as frames.vcid"),                      \
     {"frames.scid", OPTION_COUNT, FRAME_KEYS_AT(at, scid), "1", 0, 65535, NULL,                     \
      "the spacecraft's number in frames, of both directions; others' frames are refused"},         \
     {"frames.fill", OPTION_DURATION, FRAME_KEYS_AT(at, fill), "200us", 0, TICK_S, NULL,             \
      "when nothing more is to be sent, a frame that is not full waits so long for more; then it is "    \
      "filled up and leaves"},          \
     {"frames.idle", OPTION_DURATION, FRAME_KEYS_AT(at, idle), "0", 0, 3600 * TICK_S, NULL,          \
-     "after so long without a frame one of only idle data leaves; 0: none; TC has none"},          \
+     "longest time without a frame; then one of only idle data is sent; 0: none; " \
+     "TC has none"},          \
     {"frames.segments", OPTION_BOOL, FRAME_KEYS_AT(at, segments), "no", 0, 0, NULL,                 \
      "TC frames have segment headers: a segment may be longer than a frame"},                      \
     {"frames.numbers", OPTION_BOOL, FRAME_KEYS_AT(at, numbers), "yes", 0, 0, NULL,                  \
@@ -120,14 +127,17 @@ struct frame_keys {
     {"frames.sdls", OPTION_FILE, FRAME_KEYS_AT(at, sdls), "", 0, 0, NULL,                           \
      "file of security associations (355.0-B) of frames that leave; empty: they have no security"}, \
     {"frames.sdls_in", OPTION_FILE, FRAME_KEYS_AT(at, sdls_in), "", 0, 0, NULL,                     \
-     "the same of frames that come: only authentic and new ones are accepted; empty: they have no security"}, \
+     "the same of received frames: only authentic and new ones are accepted; " \
+     "empty: they have no security"}, \
     {"frames.sdls_numbers", OPTION_PLACE, FRAME_KEYS_AT(at, sdls_numbers), "", 0, 0, NULL,          \
      "with frames.sdls, file that keeps the numbers of sent frames; empty: as that file says"},     \
     {"frames.sdls_received", OPTION_PLACE, FRAME_KEYS_AT(at, sdls_received), "", 0, 0, NULL,        \
      "with frames.sdls_in, file that keeps the numbers of received frames; empty: as that file says"}, \
     {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5|ldpc7/8", \
-     "TM, USLP and AOS frames go as channel access data units (131.0-B): behind a marker, uncoded, with Reed-Solomon " \
-     "(255,223) or (255,239), or with LDPC of rate 1/2, 2/3, 4/5 (AR4JA) or 7/8 (C2); what comes is a stream of octets, in any pieces"},                   \
+     "TM, USLP and AOS frames are sent as channel access data units (131.0-B): " \
+     "behind a marker, uncoded, with Reed-Solomon (255,223) or (255,239), or " \
+     "with LDPC of rate 1/2, 2/3, 4/5 (AR4JA) or 7/8 (C2). The input is a stream " \
+     "of octets, in any pieces"},                   \
     {"cadu.interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
      "with Reed-Solomon, codewords of a codeblock; frames.length is a multiple of it"},             \
     {"cadu.basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
@@ -142,11 +152,12 @@ struct frame_keys {
      "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
      "remote, or from its host to local; file: frames.record and frames.replay; sle: services of a provider at remote"}, \
     {"frames.marker", OPTION_BOOL, FRAME_KEYS_AT(at, marker), "no", 0, 0, NULL,                     \
-     "by TCP and in files a marker (1ACFFC1D) goes before each TM, USLP or AOS frame"},            \
+     "by TCP and in files a marker (1ACFFC1D) precedes each TM, USLP or AOS " \
+     "frame"},            \
     {"frames.record", OPTION_PLACE, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
      "with frames: {port: file}, where frames that leave are appended; empty: nowhere"},               \
     {"frames.replay", OPTION_FILE, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
-     "with frames: {port: file}, where the frames that come were recorded; empty: none come"},         \
+     "with frames: {port: file}, a recording of the received frames; empty: none"},         \
     {"frames.replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 1,             \
      UINT64_C(1000000000000), "unlimited", "of frames.replay, in bits of frames and markers"},             \
     SLE_KEYS(at)

@@ -62,8 +62,8 @@ const struct conf_option ltp_link_options[] = {
     LTP_ENGINE_OPTIONS(LTP_ENGINE_ROW)
     PACE_KEYS_BURST(AT(pace)),
     {"pacing.gather", OPTION_DURATION, AT(gather), "100us", 0, 10 * TICK_MS, NULL,
-     "data that want no answer and come often wait in the socket for so long, so that many are read at once; 0: none "
-     "waits"},
+     "frequent data without need of an answer wait in the socket for so long, so "
+             "that many are read at once; 0: none waits"},
     UDP_KEYS_SOCKET(AT(udp)),
     FRAME_KEYS(AT(frames)),
     {"erasure", OPTION_CHOICE, AT(erasure), "off", 0, CONF_MODE_NEEDED, "off|rs|rs8",

@@ -51,9 +51,9 @@
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL}
 
 const struct conf_option streamcl_stcp_options[] = {
-    KEYS(STREAMCL_STCP_PORT, "15s", "after so long without a bundle a length of 0 is sent; 0: never", "1min")};
+    KEYS(STREAMCL_STCP_PORT, "15s", "time without a bundle after which a length of 0 is sent; 0: never", "1min")};
 const struct conf_option streamcl_mtcp_options[] = {
-    KEYS(0, "0", "after so long without a bundle an empty byte string is sent; 0: never", "1h")};
+    KEYS(0, "0", "time without a bundle after which an empty byte string is sent; 0: never", "1h")};
 /* clang-format on */
 
 static int blame(const char **key, const char *which, char *why, size_t cap, const char *text)

@@ -30,7 +30,7 @@ const struct conf_option tcpcl_options[] = {
     {"timers.timeout", OPTION_DURATION, AT(timeout), "30s", TICK_MS, 3600 * TICK_S, NULL,
      "from the beginning of a connection to an established session"},
     {"timers.ending", OPTION_DURATION, AT(ending), "10s", TICK_MS, 3600 * TICK_S, NULL,
-     "from SESS_TERM to the end of the connection, for transfers under way"},
+     "from SESS_TERM to the end of the connection, for unfinished transfers"},
     {"timers.transfer_idle", OPTION_DURATION, AT(transfer_idle), "1min", TICK_MS, 86400 * TICK_S, NULL,
      "an incoming transfer that has not grown for this time is refused, and its memory is freed"},
     {"timers.reconnect", OPTION_DURATION, AT(reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL,

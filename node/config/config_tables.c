@@ -95,10 +95,9 @@ const struct conf_option config_top[] = {
      .offset = AT(sandbox),
      .choices = "auto|off|on",
      .initial = "auto",
-     .help =
-         "on: the node can open only what its configuration names, and make only the system "
-         "calls that it needs (Landlock, seccomp), as far as the kernel has them; auto: on with "
-         "heliod --sandbox, as the service has it"},
+     .help = "on: the node can open only the files of its configuration, and make only "
+             "the system calls that it needs (Landlock, seccomp; if the kernel has "
+             "them); auto: only with heliod --sandbox"},
     END,
 };
 
@@ -173,9 +172,9 @@ const struct conf_option config_bundles[] = {
      .offset = AT(bundles.total),
      .initial = "1GiB",
      .min = 100000,
-     .help =
-         "memory that bundles take all told: their bytes there (a quarter at most), some 600 bytes "
-         "for each, and the ids of those that ended (an eighth at most); more are refused"},
+     .help = "memory of all bundles: their bytes there (a quarter at most), some 600 "
+             "bytes for each, and the ids of delivered and deleted ones (an eighth at "
+             "most); more are refused"},
     {.key = "assemblies",
      .type = OPTION_COUNT,
      .offset = AT(bundles.assemblies),
@@ -227,26 +226,27 @@ const struct conf_option config_bundles[] = {
      .initial = "75",
      .min = 1,
      .max = 100,
-     .help =
-         "percent of the room of its source that bundles for one endpoint of this node may hold; "
-         "all endpoints without a receiver count as one: no application registered them, or it "
-         "takes no bundle for 10 s or has never taken one"},
+     .help = "percent of the room of its source that bundles for one endpoint of this "
+             "node may hold. All endpoints without a receiver count as one: no "
+             "application registered them, or it takes no bundle for 10 s or has never "
+             "taken one"},
     {.key = "reserve_queues",
      .type = OPTION_COUNT,
      .offset = AT(bundles.reserve_queues),
      .initial = "10",
      .min = 0,
      .max = 100,
-     .help = "percent of limit and count that are set apart before that, in equal shares, for what "
-             "goes to each link, to endpoints here, and for what waits for a way"},
+     .help = "percent of limit and count that are reserved before that, in equal shares, "
+             "for the queue of each link, for endpoints here, and for bundles without a "
+             "route"},
     {.key = "when_full",
      .type = OPTION_CHOICE,
      .offset = AT(bundles.when_full),
      .choices = "refuse|drop",
      .initial = "refuse",
-     .help = "what becomes of a bundle for which limit, count, shares or source leave no room: it "
-             "is refused; or it takes the place of waiting ones of lower priority, or of the same "
-             "that end sooner"},
+     .help = "for a bundle without room (limit, count, shares or source). refuse: it is "
+             "refused; drop: it displaces queued ones of lower priority, or of the same "
+             "priority that expire sooner"},
     {.key = "crc",
      .type = OPTION_CHOICE,
      .offset = AT(bundles.crc),
@@ -259,15 +259,15 @@ const struct conf_option config_bundles[] = {
      .offset = AT(bundles.mode),
      .choices = "strict|lenient",
      .initial = "lenient",
-     .help = "how bundles of peers are read: strict keeps to RFC 9171, lenient also takes what "
-             "other stacks are known to send"},
+     .help = "how bundles of peers are read: strict follows RFC 9171, lenient also "
+             "accepts known deviations of other stacks"},
     {.key = "refuse",
      .type = OPTION_BOOL,
      .offset = AT(bundles.refuse),
      .initial = "yes",
-     .help =
-         "a peer is told to keep its bundle that has no route here, is too long or not understood; "
-         "no: it is told so only for lack of room, and others are dropped"},
+     .help = "a bundle without a route, too long or not understood is refused, so the "
+             "peer keeps it; no: only bundles without room are refused, and others are "
+             "dropped"},
     {.key = "status_reports",
      .type = OPTION_BOOL,
      .offset = AT(bundles.status_reports),
@@ -344,8 +344,8 @@ const struct conf_option config_http[] = {
      .type = OPTION_SECRET,
      .offset = AT(http.token),
      .initial = "",
-     .help = "who asks must send it (Authorization: Bearer TOKEN); 16 to 256 characters; empty: "
-             "nobody must"},
+     .help = "requests must have it (Authorization: Bearer TOKEN); 16 to 256 characters; "
+             "empty: no token is needed"},
     END,
 };
 
@@ -355,10 +355,9 @@ const struct conf_option config_routing[] = {
      .offset = AT(routing.unreachable),
      .choices = "refuse|keep",
      .initial = "refuse",
-     .help =
-         "a bundle that no contact of the plan can bring before its lifetime ends, or whose only "
-         "routes, static ones too, lead back to the previous node: refuse, or keep for a change "
-         "of the plan or of the routes"},
+     .help = "a bundle that no contact of the plan delivers in time, or whose routes "
+             "(static ones too) all lead back: refuse it, or keep it for a change of "
+             "plan or routes"},
     {.key = "exclude",
      .type = OPTION_TEXT,
      .offset = AT(routing.exclude),
@@ -404,9 +403,9 @@ const struct conf_option config_link_options[] = {
      .offset = offsetof(struct config_link, peers),
      .initial = "0",
      .max = 65536,
-     .help = "neighbours that may come in over this link by themselves, at once, where the adapter "
-             "has them say who they are; each becomes a link of its own; the name of a configured "
-             "peer needs evidence"},
+     .help = "unconfigured peers that may connect over this link at the same time, with "
+             "adapters in which they identify themselves. Each becomes a link of its "
+             "own. The name of a configured peer needs evidence"},
     {.key = "queues",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct config_link, queues),

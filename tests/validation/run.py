@@ -31,27 +31,30 @@ MODULES = (air, fades, hpe, link, models)
 HEAD = ["claim", "checked against", "should be", "is", "error", "bound"]
 INTRO = """# Validation
 
-Each row is a claim of the [channel model](channel.md), of [helio-trace](helio-trace.md) or of [helio-sim](helio-sim.md). It compares the value by theory, or by a second implementation
-in Python, with the programs' value. The scripts are in `tests/validation`. They do not use the code that they check, with two exceptions: the last rows of [Receiver](#receiver) ("loss at … dB") repeat
-the simulation that made the curves, with another seed; and "a pair of helio-emu's captures" compares two inputs of helio-analyze, in virtual time
-([with real processes](helio-analyze.md#captures) both differ by the time between a node and its socket, and by nothing else). One command writes this page:
+Each row is a claim of the [channel model](channel.md), of [helio-trace](helio-trace.md) or of [helio-sim](helio-sim.md). For example, the aperture averaging of a telescope is compared with a double integral.
+A row compares the value by theory, or by a second implementation in Python, with the programs' value. One command writes this page:
 
     tests/validation/run.py BIN_DIR --write docs/validation.md        or: cmake --build build/release --target validation
 
+The scripts are in `tests/validation`. They do not use the code that they check, with two exceptions:
+
+- The last rows of [Receiver](#receiver) ("loss at … dB") repeat the simulation of the curves, with another seed.
+- "A pair of helio-emu's captures" compares two inputs of helio-analyze, in virtual time. [With real processes](helio-analyze.md#captures) both differ by the time between a node and its socket, and by nothing else.
+
 Seeds are fixed, so the figures are the same on every machine. A bound limits the error, in per cent of the expected value or in the figure's own unit. Bounds of random figures are four of
-their standard errors, computed from 40 or 50 blocks of the sample, or from the law of independent draws. Fixed limits are those of the traces A, F and H against the published table, of the retransmission
-cycles, of the models of the figure, and of HPE above capacity: there the capacity is a sum without draws, and the level for a loss of 10⁻³ has the error of 3 to 29 lost codewords (at most 0.05 dB, 95 %).
+their standard errors, computed from 40 or 50 blocks of the sample, or from the law of independent draws. Four kinds of figures have fixed limits: the traces A, F and H against the published table, the retransmission
+cycles, the models of the figure, and HPE above capacity. For HPE the capacity is a sum without draws, and the level for a loss of 10⁻³ has the error of 3 to 29 lost codewords (at most 0.05 dB, 95 %).
 If the theory itself is an approximation, [channel.md](channel.md#errors-of-the-formulas) has its accuracy.
 The test `validation` computes the rows without an asterisk again, and compares them with this page.
 """
 TUNER = """
 ## The tuner
 
-What [helio-tune](helio-tune.md) chooses, against a grid of recovery settings and numbers of sessions: plain recovery with timers of 1.15, 2 and 5 round trips, and `default`,
-each with 1 to 8 times the blocks under way in a round trip, and with 0.8 and 0.9 times the chosen number. All run on five realisations of the fading that the search did not use. The links have 20 Mbit/s and 100 kB blocks.
+These tables compare the choice of [helio-tune](helio-tune.md) with a grid of recovery settings and numbers of sessions. The settings are plain recovery with timers of 1.15, 2 and 5 round trips, and `default`.
+Each has 1 to 8 times the blocks in transit in a round trip, and 0.8 and 0.9 times the chosen number. All run on five realisations of the fading that the search did not use. The links have 20 Mbit/s and 100 kB blocks.
 
 *Regret* is the additional share of the capacity of the grid's best number with the same recovery, with its 95 % interval (paired: all meet the same fades). *Least* is the smallest number within the noise of the best:
-0.05 points, or the 95 % interval of the difference. *Size* is the chosen number over the least. *Holds* counts the realisations of the five in which the choice carries as much as the largest number of the grid with the same timer, but for
+0.05 points, or the 95 % interval of the difference. *Size* is the chosen number over the least. *Holds* counts the realisations of the five in which the choice transmits as much as the largest number of the grid with the same timer, less
 0.1 points. `take` of helio-tune is the row *taken*. The test `validation_tune_regret` does the same for one channel of few segments.
 
     cmake --build build/release --target tune_regret        or: tests/validation/tune_regret.py BIN_DIR --write docs/figures/tune-regret.json

@@ -171,8 +171,8 @@ const struct conf_option settings_http[] = {
      .type = OPTION_SECRET,
      .offset = AT(http.token),
      .initial = "",
-     .help = "who asks must send it (Authorization: Bearer TOKEN); 16 to 256 characters; empty: "
-             "nobody must"},
+     .help = "requests must have it (Authorization: Bearer TOKEN); 16 to 256 characters; "
+             "empty: no token is needed"},
     {.key = NULL},
 };
 #undef AT
@@ -280,9 +280,9 @@ const struct conf_option settings_sources[] = {
      .offset = AT(fecf),
      .initial = "0",
      .max = 4,
-     .help = "octets of the frame error control field behind it: 0, 2, of USLP also 4; with 2 it "
-             "shows whether a frame is good or erred, with 4 frames are undetermined, without it "
-             "all are good"},
+     .help = "octets of the frame error control field behind it: 0, 2, of USLP also 4. "
+             "With 2 it shows whether a frame is good or erred; with 4 frames are "
+             "undetermined; without it all are good"},
     {.key = "vc_counts",
      .type = OPTION_BOOL,
      .offset = AT(vc_counts),
@@ -295,10 +295,11 @@ const struct conf_option settings_sources[] = {
      .offset = AT(when_full),
      .initial = "by-kind",
      .choices = "wait|drop|abort|by-kind",
-     .help = "if an instance in complete mode has no room: wait: the source waits; else, with "
-             "record, the instance continues from the recording; without it, abort: its "
-             "association is aborted; drop: its frames are lost, counted and shown by the next "
-             "one's continuity; by-kind: wait, but abort for udp and for sources with a rate"},
+     .help = "for an instance in complete mode without room. wait: the source waits. "
+             "Otherwise, with record, the instance continues from the recording. Without "
+             "it, abort: its association is aborted; drop: its frames are lost, counted "
+             "and shown by the next one's continuity. by-kind: wait, but abort for udp "
+             "and for sources with a rate"},
     {.key = "record",
      .type = OPTION_TEXT,
      .offset = AT(record),
