@@ -86,7 +86,7 @@ const struct link_value link_values[] = {
      get_open},
     {NULL, false, "link_transmit_bytes_total", "counter", "bytes sent to the peer", 1, ZERO_NOWHERE,
      get_tx_bytes},
-    {NULL, false, "link_receive_bytes_total", "counter", "bytes that came from the peer", 1,
+    {NULL, false, "link_receive_bytes_total", "counter", "bytes received from the peer", 1,
      ZERO_NOWHERE, get_rx_bytes},
     {NULL, false, "link_resent_bytes_total", "counter", "data bytes sent again", 1, ZERO_NOWHERE,
      get_resent},
@@ -100,13 +100,13 @@ const struct link_value link_values[] = {
      ZERO_NOWHERE, get_rto},
     {"rtt_ns", false, "link_round_trip_seconds", "gauge", "smoothed round trip", 1e9, ZERO_NOWHERE,
      get_trip},
-    {"heard_ns", true, "link_heard_seconds", "gauge", "since something came from the peer", 1e9,
-     ZERO_NOWHERE, get_heard},
+    {"heard_ns", true, "link_heard_seconds", "gauge",
+     "since the last datagram or octet of the peer", 1e9, ZERO_NOWHERE, get_heard},
     {NULL, false, "link_unanswered_seconds", "gauge", "for how long the peer owes an answer", 1e9,
      ZERO_NOWHERE, get_owing},
     {"resent_bps", false, NULL, NULL, NULL, 1, ZERO_NOWHERE, get_resent_bps},
-    {"sessions", false, "link_sessions", "gauge", "open sessions, both ways", 1, ZERO_NOWHERE,
-     get_sessions},
+    {"sessions", false, "link_sessions", "gauge", "open sessions, in both directions", 1,
+     ZERO_NOWHERE, get_sessions},
     {"bundles", false, "link_waiting_bundles", "gauge",
      "bundles that wait for the link or are on it", 1, ZERO_NOWHERE, get_bundles},
     {"bytes", false, "link_waiting_bytes", "gauge", "their bytes", 1, ZERO_NOWHERE, get_bytes},
@@ -116,10 +116,10 @@ const struct link_value link_values[] = {
      ZERO_NOWHERE, get_sent},
     {"failed", false, "link_bundles_failed_total", "counter", "tries that failed", 1, ZERO_NOWHERE,
      get_failed},
-    {"received", false, "link_bundles_received_total", "counter", "bundles that came", 1,
+    {"received", false, "link_bundles_received_total", "counter", "received bundles", 1,
      ZERO_NOWHERE, get_received},
     {"received_bytes", false, "link_bundle_bytes_received_total", "counter",
-     "bytes of bundles that came", 1, ZERO_NOWHERE, get_received_bytes},
+     "bytes of received bundles", 1, ZERO_NOWHERE, get_received_bytes},
     {NULL, false, "link_source_refused_total", "counter",
      "datagrams in the peer's name from another address", 1, ZERO_NOWHERE, get_source_refused},
     {NULL, false, "link_auth_refused_total", "counter",
@@ -234,7 +234,8 @@ static uint64_t sum_no_room(const struct agent_counters *c)
       "gauge", "bytes of bundles in memory: bundles.memory limits them")                           \
     X(busy_bytes, true, s->c->memory_bytes - s->c->resting_bytes, NULL, 0,                         \
       "bundle_memory_busy_bytes", "gauge",                                                         \
-      "of them, those that give no way: being stored, next, in hand of links or applications")     \
+      "of them, those that cannot leave memory: being stored, next, in hand of links or "          \
+      "applications")                                                                              \
     X(memory_limit, s->stored, node_watch_memory_max(s->node), NULL, 0,                            \
       "bundle_memory_bytes_limit", "gauge",                                                        \
       "bundles.memory in force: a quarter of bundles.total at most")                               \
@@ -290,7 +291,7 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(security_keys, true, s->node->security == NULL ? 0 : s->node->security->ring->len, "keys",   \
       IN_SECURITY, "security_keys", "gauge", "keys of bundle security")                            \
     X(key_warnings, true, node_security_warnings(s->node), NULL, 0, "security_key_warnings",       \
-      "gauge", "of them, those that end in 14 days, ended, or made 80 % of their uses")            \
+      "gauge", "of them, those that expire in 14 days, have expired, or made 80 % of their uses")  \
     X(sourced, true, s->security->sourced, "sourced", IN_SECURITY, NULL, NULL, NULL)               \
     X(verified, true, s->security->verified, "verified", IN_SECURITY, NULL, NULL, NULL)            \
     X(acceptor, true, s->security->accepted, "accepted", IN_SECURITY, NULL, NULL, NULL)            \
