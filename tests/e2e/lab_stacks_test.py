@@ -212,7 +212,7 @@ class Errors(Folder):
                 ("nodes:\n  a: {kind: ion, ready_within: 5}\n", ":2: nodes.a.ready_within: \"5\" is no duration"),
                 ("nodes:\n  a: {kind: ion, files: {x: gone}}\n", ":2: nodes.a.files.x: there is no file"),
                 ("nodes:\n  a: {kind: command, command: \"x {nothing}\"}\n", ":2: nodes.a.command: there is no {nothing}; there are name, number"),
-                ("nodes:\n  a: {kind: command, command: \"x 'y\"}\n", ":2: nodes.a.command: No closing quotation"),
+                ("nodes:\n  a: {kind: command, command: \"x 'y\"}\n", ":2: nodes.a.command: \"x 'y\": no closing quotation; quotes have two ends"),
                 (two % ("ion", "adapter: tcpcl"), ":5: links.a-b.adapter: b is of kind ion, which has no tcpcl; it has ltp-udp, udp, stcp"),
                 (two % ("hdtn", "adapter: mtcp"), ":5: links.a-b.adapter: b is of kind hdtn, which has no mtcp"),
                 (two % ("dtn7-rs", ""), ":5: links.a-b", "dtn7-rs, which has no ltp-udp; it has udp, tcpcl, mtcp"),

@@ -50,16 +50,13 @@ def check_pairs(reader: Reader, flow: Flow) -> None:
             reader.wrong(flow.keys.key(other), f"{flow.what}.{other}: there is {one} already; write one of both")
 
 
-def check_command(reader: Reader, flow: Flow) -> None:
-    """Of `run`: is it words?"""
-    word = flow.keys.get("command")
-    if flow.kind != "run" or word is None:
-        return
+def check_command(reader: Reader, text: Any, what: str) -> None:
+    """Is the value of the key `what` the words of a command?"""
     try:
-        if not shlex.split(word):
-            reader.wrong(word, f"{flow.what}.command: is empty; write a program and its words")
+        if not shlex.split(text):
+            reader.wrong(text, f"{what}: is empty; write a program and its words")
     except ValueError as e:
-        reader.wrong(word, f"{flow.what}.command: \"{word}\": {str(e).lower()}; quotes have two ends")
+        reader.wrong(text, f"{what}: \"{text}\": {str(e).lower()}; quotes have two ends")
 
 
 def parts(nodes: dict[str, Node], links: dict[str, Link]) -> dict[str, str]:
@@ -94,7 +91,8 @@ def check(reader: Reader, lab: Lab) -> None:
     for flow in lab.traffic:
         check_values(reader, flow)
         check_pairs(reader, flow)
-        check_command(reader, flow)
+        if flow.kind == "run" and "command" in flow.keys:
+            check_command(reader, flow.keys["command"], f"{flow.what}.command")
         check_course(reader, flow, lab.nodes, part)
         try:
             late = lab.duration is not None and flow.start >= lab.duration

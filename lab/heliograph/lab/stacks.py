@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from .. import advice, places, units
 from ..places import Items, Map, Word, merge
 from ..stacks import kinds as stacks
 from ..stacks.node import Neighbour, Node
+from .sense import check_command
 
 if TYPE_CHECKING:
     from .file import Event, Flow, Lab, Link, Reader
@@ -154,11 +154,7 @@ def check_node(reader: Reader, lab: Lab, node: Any) -> None:
         text = node.stack.keys.get(key)
         if not isinstance(text, Word):
             continue
-        try:
-            if not shlex.split(text):
-                reader.wrong(text, f"nodes.{node.name}.{key}: a command is wanted")
-        except ValueError as e:
-            reader.wrong(text, f"nodes.{node.name}.{key}: {e}")
+        check_command(reader, text, f"nodes.{node.name}.{key}")
         known = stacks.values(sketch(lab, node, links))
         wrong = stacks.unknown(text, known)
         if wrong:
