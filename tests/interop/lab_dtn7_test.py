@@ -2,50 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """dtn7-rs as a node of a lab (kind: dtn7-rs): bundles go both ways between it and a node of heliod, and to a node behind that, over TCPCL, MTCP and
 UDP through the lab's emulator. Its own programs send and receive, by `exec`. usage: lab_dtn7_test.py BIN SOURCE DTN7-BIN"""
-import json
 import random
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
-BIN, SOURCE, DTN7 = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
-import _paths  # noqa: F401
-import aap2  # noqa: E402
-from heliograph.lab import state as lab_state  # noqa: E402
+from lab_peer import BIN, SIZES, LabPeer, aap2, lab
 
-SIZES = (1, 1000, 40000)
+DTN7 = Path(sys.argv[3]).resolve()
 LAB = ("nodes:\n  earth: {{number: 1}}\n  rover: {{number: 2, kind: dtn7-rs, bin: {bin}}}\n  moon: {{number: 3}}\n"
        "links:\n  rover-earth: {{adapter: {adapter}, {keys}}}\n  earth-moon: {{rate: 50Mbit/s, delay: 5ms}}\nduration: 1h\n")
 
 
-def lab(*words, code=0):
-    done = subprocess.run([BIN / "helio-lab", *map(str, words)], capture_output=True, timeout=300, check=False)
-    assert done.returncode == code, (words, done.returncode, done.stdout[-2000:], done.stderr[-3000:])
-    return done.stdout
-
-
-class Dtn7(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="helio-lab-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.file = self.folder / "lab.yaml"
-
-    def up(self, adapter, keys):
-        self.file.write_text(LAB.format(bin=DTN7, adapter=adapter, keys=keys), encoding="utf-8")
-        lab(self.file, "up", "--background", "--out", self.folder / "out")
-        self.addCleanup(lambda: subprocess.run([BIN / "helio-lab", self.file, "down"], capture_output=True, check=False))
-        self.sockets = json.loads(Path(lab_state.State(self.file).file).read_text(encoding="utf-8"))["sockets"]
-
-    def client(self, node, endpoint, subscribe):
-        client = aap2.Client(self.sockets[node], timeout=120)
-        self.addCleanup(client.close)
-        self.assertEqual(client.configure(endpoint, subscribe=subscribe), aap2.SUCCESS)
-        return client
-
+class Dtn7(LabPeer):
     def received(self):
         """What dtn7-rs has for its service 7, of ours."""
         end = time.monotonic() + 120
@@ -59,9 +30,8 @@ class Dtn7(unittest.TestCase):
         raise AssertionError(f"nothing came: {done.stdout!r} {done.stderr!r}")
 
     def exchange(self, adapter, keys):
-        self.up(adapter, keys)
-        status = json.loads(lab(self.file, "status", "--json"))["nodes"]["rover"]
-        self.assertEqual((status["kind"], status["state"]), ("dtn7-rs", "running"))
+        self.up(LAB.format(bin=DTN7, adapter=adapter, keys=keys))
+        self.is_running("dtn7-rs")
         for node, number in (("earth", 1), ("moon", 3)):  # its neighbour, and the one behind that
             receiver, sender = self.client(node, f"ipn:{number}.7", True), self.client(node, f"ipn:{number}.5", False)
             for size in SIZES:
@@ -77,10 +47,7 @@ class Dtn7(unittest.TestCase):
                     got = self.received()
                     self.assertTrue(got == payload, f"{len(got)} other bytes")
         self.assertIn(b"Local Node ID: ipn:2.0", lab(self.file, "logs", "rover"))
-        lab(self.file, "down")
-        result = json.loads((self.folder / "out/result.json").read_text(encoding="utf-8"))
-        self.assertEqual((result["failed"], result["nodes"]["rover"]["state"]), ([], "running"))
-        return result
+        return self.down()
 
     def test_tcpcl(self):
         self.exchange("tcpcl", "channel: no")
