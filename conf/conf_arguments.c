@@ -5,14 +5,14 @@
 #include "conf/conf_arguments.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "os/address.h"
 #include "os/arguments.h"
 
-enum { KEY_FIRST = 512, WHY_CAP = 512 };
+enum { KEY_FIRST = 512, WHY_CAP = 512, TYPED_CAP = 64, SHOWN_MAX = 200 };
 
 struct parse {
     const struct argument *options;
@@ -21,6 +21,8 @@ struct parse {
     void *base;
     struct parse *parts; /* NULL: there are none */
     size_t parts_len;
+    const char *args_doc;
+    char typed[TYPED_CAP]; /* the option or the word that is read, for messages */
 };
 
 static bool is_row(const struct argument *o)
@@ -28,16 +30,61 @@ static bool is_row(const struct argument *o)
     return o->name != NULL || o->help != NULL;
 }
 
-/* The row with this key; of an alias the row that it names. NULL: there is none. */
-static const struct argument *find_option(const struct argument *o, int key)
+/* The row with this key, and its name; of an alias the row that it names. NULL: there is none. */
+static const struct argument *find_option(const struct argument *o, int key, const char **name)
 {
     const struct argument *real = o;
     for (int i = 0; is_row(&o[i]); i++) {
         real = (o[i].flags & OPTION_ALIAS) == 0 ? &o[i] : real;
-        if (o[i].name != NULL && key == (o[i].key != 0 ? o[i].key : KEY_FIRST + i))
+        *name = o[i].name;
+        if (*name != NULL && key == (o[i].key != 0 ? o[i].key : KEY_FIRST + i))
             return real;
     }
     return NULL;
+}
+
+/* As -c or --count, whichever was written: the value is the argument before the next one, or a part
+ * of it. */
+static void note_option(struct parse *p, const struct argp_state *state, int key, const char *name,
+                        const char *arg)
+{
+    const int last = state->next - 1;
+    const bool apart = arg != NULL && last > 0 && arg == state->argv[last];
+    const char *word = state->argv[apart ? last - 1 : last];
+    if (strncmp(word, "--", 2) == 0 || key >= KEY_FIRST)
+        snprintf(p->typed, sizeof p->typed, "--%s", name);
+    else
+        snprintf(p->typed, sizeof p->typed, "-%c", key);
+}
+
+/* The word's name in a line such as "SOCKET LINK [FILE]..."; the last one is of all further words.
+ */
+static void note_word(struct parse *p, unsigned number)
+{
+    const char *word = p->args_doc != NULL ? p->args_doc : "", *next = word;
+    do {
+        word = next;
+        next += strcspn(next, " \n");
+        next += *next == ' ';
+    } while (number-- > 0 && *next != '\0' && *next != '\n');
+    word += strspn(word, "[");
+    snprintf(p->typed, sizeof p->typed, "%.*s", (int)strcspn(word, "]. \n"), word);
+}
+
+void argument_wrong(struct argp_state *state, const char *format, ...)
+{
+    const struct parse *p = state->input;
+    char why[WHY_CAP];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    argp_error(state, "%s%s%s", p->typed, p->typed[0] == '\0' ? "" : ": ", why);
+}
+
+void argument_want(struct argp_state *state, const char *arg, const char *right)
+{
+    argument_wrong(state, "\"%.*s\" is not understood; write %s", SHOWN_MAX, arg, right);
 }
 
 union value {
@@ -55,13 +102,26 @@ static union value read_value(struct argp_state *state, const struct argument *o
     union value v = {.number = 0};
     char why[WHY_CAP];
     if (conf_option_set(&option, &v, arg, why, sizeof why) < 0)
-        argp_error(state, "--%s: %s", o->name, why);
+        argument_wrong(state, "%s", why);
     return v;
 }
 
 uint64_t argument_number(struct argp_state *state, const struct argument *o, const char *arg)
 {
     return read_value(state, o, arg).number;
+}
+
+int argument_choice(struct argp_state *state, const struct argument *o, const char *arg)
+{
+    return read_value(state, o, arg).choice;
+}
+
+struct address argument_address(struct argp_state *state, const char *arg)
+{
+    struct address a = {.sa = {.sa_family = AF_UNSPEC}};
+    if (address_parse(arg, &a) != 0)
+        argument_want(state, arg, address_hint);
+    return a;
 }
 
 static void write_number(const struct argument *o, void *field, uint64_t v)
@@ -88,10 +148,8 @@ static void write_text(const struct argument *o, void *field, const char *text)
 static void write_address(struct argp_state *state, const struct argument *o, void *field,
                           const char *arg)
 {
-    struct address a;
+    const struct address a = argument_address(state, arg);
     assert(o->size == sizeof a);
-    if (address_parse(arg, &a) != 0)
-        argument_want(state, o->name, arg, address_hint);
     memcpy(field, &a, sizeof a);
 }
 
@@ -104,7 +162,7 @@ void argument_set_value(struct argp_state *state, const struct argument *o, char
     else if (o->type == OPTION_ADDRESS)
         write_address(state, o, field, text);
     else if (o->type == OPTION_CHOICE)
-        write_number(o, field, o->min + (unsigned)read_value(state, o, text).choice);
+        write_number(o, field, o->min + (unsigned)argument_choice(state, o, text));
     else if (o->type == OPTION_BOOL)
         write_number(o, field, read_value(state, o, text).flag);
     else if (o->type == OPTION_SHARE) {
@@ -117,34 +175,27 @@ void argument_set_value(struct argp_state *state, const struct argument *o, char
 void argument_set_service(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (*arg == '\0' || strlen(arg) >= 64)
-        argument_want(state, o->name, arg, "a short name or number");
+        argument_want(state, arg, "a name or a number of at most 63 characters, such as 2000");
     write_text(o, argument_field(o, base), arg);
-}
-
-void argument_set_loss(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    const struct conf_option share = {.type = OPTION_SHARE};
-    double v = 0;
-    char why[WHY_CAP];
-    assert(o->size == sizeof v);
-    if (conf_option_set(&share, &v, arg, why, sizeof why) < 0 || v >= 1)
-        argument_want(state, o->name, arg, "a share from 0 to below 1, such as 0.01");
-    memcpy(argument_field(o, base), &v, sizeof v);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct parse *p = state->input;
     const struct argument *o;
+    const char *name;
     for (size_t i = 0; key == ARGP_KEY_INIT && i < p->parts_len; i++)
         state->child_inputs[i] = &p->parts[i];
+    p->typed[0] = '\0';
     if (key == ARGP_KEY_END && p->end != NULL)
         p->end(state, p->base);
-    else if (key == ARGP_KEY_ARG && p->word != NULL)
+    else if (key == ARGP_KEY_ARG && p->word != NULL) {
+        note_word(p, state->arg_num);
         p->word(state, arg, p->base);
-    else if ((o = find_option(p->options, key)) != NULL)
+    } else if ((o = find_option(p->options, key, &name)) != NULL) {
+        note_option(p, state, key, name, arg);
         (o->own != NULL ? o->own : argument_set_value)(state, o, arg, p->base);
-    else
+    } else
         return ARGP_ERR_UNKNOWN;
     return 0;
 }
@@ -178,7 +229,12 @@ void argument_table_parse(const struct argument_table *a, int argc, char **argv,
     struct argp argps[ARGUMENT_PARTS_MAX];
     struct argp_child children[ARGUMENT_PARTS_MAX + 1] = {{0}};
     struct parse parts[ARGUMENT_PARTS_MAX];
-    struct parse p = {a->options, a->word, a->end, base, parts, 0};
+    struct parse p = {.options = a->options,
+                      .word = a->word,
+                      .end = a->end,
+                      .base = base,
+                      .parts = parts,
+                      .args_doc = a->args_doc};
     size_t used = 0;
     const struct argp argp = {.options = add_rows(a->options, all, &used),
                               .parser = parse_option,

@@ -18,11 +18,12 @@
 #include <stdint.h>
 
 #include "conf/conf_value.h"
+#include "os/address.h"
 
 struct argument;
 
 /* Sets an option of the program's own type. arg: NULL without a value, for OPTION_ARG_OPTIONAL. A
- * wrong value must end the program (argument_want). */
+ * wrong value must end the program (argument_want or argument_number, argument_choice). */
 typedef void argument_setter(struct argp_state *state, const struct argument *o, char *arg,
                              void *base);
 
@@ -75,15 +76,25 @@ struct argument_table {
  * --help, --version and wrong arguments. */
 void argument_table_parse(const struct argument_table *a, int argc, char **argv, void *base);
 
-/* For setters: the option's field in `base`; sets it by the row's type; the number that `arg` is by
- * the type and the range of the row; [const char *] a name of a service, which is not empty and
- * shorter than 64; [double] a share of losses, from 0 to below 1. What is wrong ends the program.
- */
+/* For setters: the option's field in `base`; sets it by the row's type; the number, or the index of
+ * the word in `choices`, that `arg` is by the type and the range of the row; [const char *] a name
+ * of a service, which is not empty and shorter than 64. What is wrong ends the program. */
 static inline void *argument_field(const struct argument *o, void *base)
 {
     return (char *)base + o->offset;
 }
 uint64_t argument_number(struct argp_state *state, const struct argument *o, const char *arg);
-argument_setter argument_set_value, argument_set_service, argument_set_loss;
+int argument_choice(struct argp_state *state, const struct argument *o, const char *arg);
+argument_setter argument_set_value, argument_set_service;
+
+/* For setters and words: end the program with `NAME: "ARG" is not understood; write RIGHT`, or
+ * `NAME: ` and the reason. NAME is the option as it was written, or the word's name in args_doc.
+ * `right` says what would be right, with an example: "a time, such as +2s". */
+void argument_want(struct argp_state *state, const char *arg, const char *right);
+void argument_wrong(struct argp_state *state, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The address that a word is. */
+struct address argument_address(struct argp_state *state, const char *arg);
 
 #endif

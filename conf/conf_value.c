@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "base/units.h"
 
+enum { WORDS_CAP = 96 };
+
 struct scale {
     const char *unit;
     uint64_t by;
@@ -33,7 +35,7 @@ static void show_scaled(uint64_t v, const struct scale *scales, char out[32])
     snprintf(out, 32, "%llu%s", (unsigned long long)(v / best->by), v == 0 ? "" : best->unit);
 }
 
-char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_CAP])
+static const struct scale *scales_of(enum option_type type)
 {
     static const struct scale durations[] = {{"d", 86400 * TICK_S},
                                              {"h", 3600 * TICK_S},
@@ -53,13 +55,83 @@ char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_C
                                          {"kB", 1000},
                                          {"B", 1}};
     static const struct scale counts[] = {{"", 1}};
-    show_scaled(v,
-                type == OPTION_DURATION ? durations
-                : type == OPTION_RATE   ? rates
-                : type == OPTION_SIZE   ? sizes
-                                        : counts,
-                out);
+    return type == OPTION_DURATION ? durations
+           : type == OPTION_RATE   ? rates
+           : type == OPTION_SIZE   ? sizes
+                                   : counts;
+}
+
+char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_CAP])
+{
+    show_scaled(v, scales_of(type), out);
     return out;
+}
+
+/* The upper limit of a range: in the unit that a person would use, if it is no round number (4.29GB
+ * for 4294967295B), and not above it. */
+static void show_most(enum option_type type, uint64_t v, char out[CONF_NUMBER_CAP])
+{
+    const struct scale *s = scales_of(type);
+    conf_number_text(type, v, out);
+    if (s->by == 1 || strcspn(out, "BGKMTdhkmnsub") <= 6)
+        return;
+    while (s->by > v || s->unit[1] == 'i')
+        s++;
+    const unsigned hundredths = (unsigned)(v % s->by / (s->by / 100)) % 100;
+    snprintf(out, CONF_NUMBER_CAP, "%llu.%02u%s", (unsigned long long)(v / s->by), hundredths,
+             s->unit);
+}
+
+/* A limit that nobody meets is none. */
+static bool has_most(const struct conf_option *o)
+{
+    return o->max != 0 && o->max < INT64_MAX;
+}
+
+/* " from 1 to 5", " of at least 1", " above 0", or nothing: after "a value" or "a number". */
+static void show_range(const struct conf_option *o, char *out, size_t cap)
+{
+    char low[CONF_NUMBER_CAP], high[CONF_NUMBER_CAP];
+    const bool above_0 = o->type == OPTION_DURATION && o->min == 1;
+    conf_number_text(o->type, o->min, low);
+    show_most(o->type, o->max, high);
+    if (has_most(o) && above_0)
+        snprintf(out, cap, " above 0, at most %s", high);
+    else if (has_most(o))
+        snprintf(out, cap, " from %s to %s", low, high);
+    else if (above_0)
+        snprintf(out, cap, " above 0");
+    else if (o->min > 0)
+        snprintf(out, cap, " of at least %s", low);
+    else
+        *out = '\0';
+}
+
+/* ", or auto", ", or all, or none": the words of a number. */
+static void show_words(const struct conf_option *o, char *out, size_t cap)
+{
+    *out = '\0';
+    for (const char *p = o->choices; p != NULL;) {
+        const size_t n = strcspn(p, "|"), used = strlen(out);
+        snprintf(out + used, cap - used, ", or %.*s", (int)n, p);
+        p = p[n] == '|' ? p + n + 1 : NULL;
+    }
+}
+
+static void refuse_count(const struct conf_option *o, const char *text, const char *words,
+                         char *why, size_t cap)
+{
+    char range[96];
+    show_range(o, range, sizeof range);
+    if (o->help != NULL && o->choices == NULL)
+        snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit: %s", text,
+                 o->help);
+    else if (o->help != NULL || *range == '\0')
+        snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit%s", text,
+                 words);
+    else
+        snprintf(why, cap, "\"%s\" is not understood; write a whole number%s%s", text, range,
+                 words);
 }
 
 /* What would be right instead of a text that is no number of its type. */
@@ -70,41 +142,32 @@ static void refuse_number(const struct conf_option *o, const char *text, char *w
     const enum units_kind kind = o->type == OPTION_DURATION ? UNITS_DURATION
                                  : o->type == OPTION_RATE   ? UNITS_RATE
                                                             : UNITS_SIZE;
-    const bool extra = o->choices != NULL && o->type != OPTION_RATE; /* its hint has its word */
-    const char *last_or = extra ? ", or " : "", *word = extra ? o->choices : "";
-    char right[UNITS_MEND_CAP];
-    if (o->type == OPTION_COUNT && o->help == NULL && o->choices == NULL && o->max != 0)
-        snprintf(why, cap, "\"%s\" is not understood; write a whole number from %llu to %llu", text,
-                 (unsigned long long)o->min, (unsigned long long)o->max);
-    else if (o->type == OPTION_COUNT && o->help != NULL && o->choices == NULL)
-        snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit: %s", text,
-                 o->help);
-    else if (o->type == OPTION_COUNT)
-        snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit%s%s", text,
-                 last_or, word);
+    char right[UNITS_MEND_CAP], words[WORDS_CAP];
+    show_words(o, words, sizeof words);
+    if (o->type == OPTION_COUNT)
+        refuse_count(o, text, words, why, cap);
     else if (units_mend(kind, text, right) && strchr(text, ' ') != NULL)
         snprintf(why, cap, "\"%s\" is not understood; write no space before the unit: %s", text,
                  right);
     else if (units_mend(kind, text, right))
         snprintf(why, cap, "\"%s\" is not understood; write %s", text, right);
+    else if (kind == UNITS_RATE) /* its hint has its word */
+        snprintf(why, cap, "\"%s\" is not understood; write %s", text,
+                 o->choices == NULL ? limited : hints[kind]);
     else
-        snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text,
-                 kind == UNITS_RATE && o->choices == NULL ? limited : hints[kind], last_or, word);
+        snprintf(why, cap, "\"%s\" is not understood; write %s%s", text, hints[kind], words);
 }
 
-static void refuse_range(const struct conf_option *o, const char *text, char *why, size_t cap)
+static void refuse_range(const struct conf_option *o, const char *text, uint64_t v, char *why,
+                         size_t cap)
 {
-    char low[CONF_NUMBER_CAP], high[CONF_NUMBER_CAP];
-    const char *last_or = o->choices != NULL ? ", or " : "",
-               *word = o->choices != NULL ? o->choices : "";
-    conf_number_text(o->type, o->min, low);
-    conf_number_text(o->type, o->max, high);
-    if (o->max != 0)
-        snprintf(why, cap, "%s is out of range; write a value from %s to %s%s%s", text, low, high,
-                 last_or, word);
+    char range[96], words[WORDS_CAP];
+    show_range(o, range, sizeof range);
+    show_words(o, words, sizeof words);
+    if (v >= o->min && !has_most(o))
+        snprintf(why, cap, "%s is out of range; write a smaller value%s", text, words);
     else
-        snprintf(why, cap, "%s is out of range; write a value of at least %s%s%s", text, low,
-                 last_or, word);
+        snprintf(why, cap, "%s is out of range; write a value%s%s", text, range, words);
 }
 
 static int set_number(const struct conf_option *o, uint64_t *field, const char *text, char *why,
@@ -129,7 +192,7 @@ static int set_number(const struct conf_option *o, uint64_t *field, const char *
         return HELIO_EFORMAT;
     }
     if (v < o->min || (o->max != 0 && v > o->max)) {
-        refuse_range(o, text, why, cap);
+        refuse_range(o, text, v, why, cap);
         return HELIO_EFORMAT;
     }
     *field = v;
@@ -149,22 +212,26 @@ static int set_bool(bool *field, const char *text, char *why, size_t cap)
     return HELIO_EFORMAT;
 }
 
-static int set_share(double *field, const char *text, char *why, size_t cap)
+static int set_share(const struct conf_option *o, double *field, const char *text, char *why,
+                     size_t cap)
 {
+    const bool below_1 = o->max == SHARE_BELOW_1;
     char *end;
     double v = strtod(text, &end);
-    if (end != text && end[strspn(end, " ")] == '%' && end[strspn(end, " ") + 1] == '\0' &&
-        v >= 0 && v <= 100) {
-        snprintf(why, cap, "\"%s\" is not a probability; write %g", text, v / 100);
-        return HELIO_EFORMAT;
+    const char *unit = end + strspn(end, " ");
+    const bool percent = end != text && strcmp(unit, "%") == 0;
+    v = percent ? v / 100 : v;
+    const bool in_range = v >= 0 && (below_1 ? v < 1 : v <= 1);
+    if (end != text && *end == '\0' && in_range) {
+        *field = v;
+        return 0;
     }
-    if (end == text || *end != '\0' || !(v >= 0 && v <= 1)) {
-        snprintf(why, cap, "\"%s\" is not a probability; write a number from 0 to 1, such as 0.05",
-                 text);
-        return HELIO_EFORMAT;
-    }
-    *field = v;
-    return 0;
+    if (percent && in_range)
+        snprintf(why, cap, "\"%s\" is not understood; write %g", text, v);
+    else
+        snprintf(why, cap, "\"%s\" is not understood; write a number from 0 to %s1, such as 0.05",
+                 text, below_1 ? "below " : "");
+    return HELIO_EFORMAT;
 }
 
 static int set_text(char **field, const char *text)
@@ -222,7 +289,7 @@ int conf_option_set(const struct conf_option *o, void *base, const char *text, c
     case OPTION_CHOICE:
         return set_choice(o, field, text, why, cap);
     case OPTION_SHARE:
-        return set_share(field, text, why, cap);
+        return set_share(o, field, text, why, cap);
     case OPTION_EID:
     case OPTION_TIME:
     case OPTION_ADDRESS:

@@ -24,7 +24,7 @@ enum option_type {
     OPTION_ADDRESS,  /* [struct address] HOST:PORT or [V6]:PORT, numeric; likewise. The port may
                         be left away when min has one */
     OPTION_HOST,     /* [struct host_address] likewise, or NAME:PORT */
-    OPTION_SHARE,    /* [double] a probability, 0 to 1 */
+    OPTION_SHARE,    /* [double] a share or a probability, 0 to 1; max SHARE_BELOW_1: not 1 */
     OPTION_TIME,     /* [tick] a moment; read by the program's own setter */
     OPTION_FILE,     /* as OPTION_TEXT: path of a file that is read */
     OPTION_SECRET,   /* likewise: a text that not all users may read, and so its file */
@@ -41,6 +41,8 @@ static inline bool option_is_text(enum option_type type)
 /* As `max` of a choice that is a group's mode (conf_groups.h), and "off" if it is not given: keys
  * of the group without a mode would do nothing, and are a mistake. */
 #define CONF_MODE_NEEDED 1
+/* As `max` of a share, such as one of losses. */
+#define SHARE_BELOW_1 1
 
 struct conf_option {
     const char *key;
@@ -48,7 +50,8 @@ struct conf_option {
     size_t offset;       /* of the field in the configuration struct */
     const char *initial; /* default as a person would write it; NULL: the key is required */
     uint64_t min, max;   /* of durations (ns), rates, sizes, counts; max 0 = no limit */
-    const char *choices; /* of a number: a word that means 0, also outside the range */
+    const char *choices; /* of a number: a word that means 0, also outside the range; several, as
+                            a|b, are read by the program's own setter */
     const char *help;    /* one line for the reference; NULL: of a command line */
 };
 

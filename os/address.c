@@ -78,13 +78,13 @@ int address_resolve(const char *text, struct address *a, char *error, size_t err
     struct addrinfo *found, hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
     if (!split_text(text, &p)) {
         snprintf(error, error_max,
-                 "right is ADDRESS:PORT, such as 127.0.0.1:4556, or [ADDRESS]:PORT, such as "
-                 "[::1]:4556");
+                 "is not understood; write ADDRESS:PORT, such as 127.0.0.1:4556, or "
+                 "[ADDRESS]:PORT, such as [::1]:4556");
         return HELIO_EFORMAT;
     }
     int rc = getaddrinfo(p.host, p.port_text, &hints, &found);
     if (rc != 0) {
-        snprintf(error, error_max, "the address '%s' cannot be resolved: %s", p.host,
+        snprintf(error, error_max, "cannot be resolved: %s; write another name, or an address",
                  gai_strerror(rc));
         return HELIO_EFORMAT;
     }

@@ -33,7 +33,8 @@ int address_parse(const char *text, struct address *a);
 int address_of(const char *host, uint16_t port, struct address *a);
 
 /* As address_parse, and names (`localhost:4556`), for which the system's resolver is asked and
- * waited for. HELIO_EFORMAT has a text of what is wrong in error[error_max]. */
+ * waited for. HELIO_EFORMAT has what is wrong in error[error_max], a sentence about the text: "is
+ * not understood; write …". */
 int address_resolve(const char *text, struct address *a, char *error, size_t error_max);
 
 /* From and to the bytes of a sockaddr; those of address_bytes lie in *a. HELIO_EFORMAT: they are no

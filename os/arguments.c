@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <libgen.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,19 +63,6 @@ size_t argument_command(int argc, char **argv, const void *commands, size_t coun
     if (version)
         putchar('\n');
     exit(0);
-}
-
-void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint)
-{
-    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
-}
-
-struct address argument_address(struct argp_state *state, const char *option, const char *arg)
-{
-    struct address a = {.sa = {.sa_family = AF_UNSPEC}};
-    if (address_parse(arg, &a) != 0)
-        argument_want(state, option, arg, address_hint);
-    return a;
 }
 
 void argument_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)

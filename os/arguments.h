@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program's commands, and what is wrong with its arguments: it ends the program by argp_error,
- * with a message that names the option, what was given and what would be right. `option` is without
- * its dashes. Values of options are those of conf/conf_arguments.h. */
+/* A program's commands, and its exit codes for wrong arguments. Options and their values are those
+ * of conf/conf_arguments.h. */
 #ifndef OS_ARGUMENTS_H
 #define OS_ARGUMENTS_H
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "os/address.h"
 
 /* Says in one line that `word` is none of a program's `count` commands ("" when there was none),
  * and what would be right: the nearest of them, or all. Returns 2, the exit code. */
@@ -34,10 +31,5 @@ void argument_parse(const struct argp *argp, int argc, char **argv, unsigned fla
 int argument_open_code(int number);
 /* The same after the failure was said, for a file that was to be read, or written. */
 int argument_file_code(const char *path, bool writing);
-
-/* "--option 'arg': expected hint" */
-void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint);
-
-struct address argument_address(struct argp_state *state, const char *option, const char *arg);
 
 #endif

@@ -51,7 +51,8 @@ const struct gen_preset *gen_preset_find(const char *name);
 void gen_spec_init(struct gen_spec *s);
 
 /* An option of `helio-trace gen` without its dashes; `preset` is one. 0, HELIO_ENOENT (no such
- * option), or HELIO_EFORMAT with what is wrong and what would be right in `error` (GEN_ERROR_MAX
+ * option), or HELIO_EFORMAT with what is wrong and what would be right, without the option's name,
+ * in `error` (GEN_ERROR_MAX
  * bytes). */
 int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *error);
 

@@ -349,41 +349,42 @@ static const struct option {
     {"good", GEN_RENEWAL, set_good, LAW_HINT},
     {"bad", GEN_RENEWAL, set_bad, LAW_HINT},
     {"gilbert", GEN_GILBERT, set_gilbert,
-     "GOOD,BAD or GOOD,BAD,LOSS_GOOD,LOSS_BAD such as 18ms,1ms or 18ms,1ms,0.001,0.9"},
-    {"independent", GEN_INDEPENDENT, set_independent, "a probability from 0 to 1"},
+     "GOOD,BAD or GOOD,BAD,LOSS_GOOD,LOSS_BAD, such as 18ms,1ms or 18ms,1ms,0.001,0.9"},
+    {"independent", GEN_INDEPENDENT, set_independent, "a number from 0 to 1, such as 0.05"},
     {"scintillation", GEN_OPTICAL, set_scintillation, "lognormal or gamma-gamma"},
-    {"index", GEN_OPTICAL, set_index, "a scintillation index from 0.0005 to 1.2"},
-    {"coherence", GEN_OPTICAL, set_coherence, "a duration such as 5ms"},
+    {"index", GEN_OPTICAL, set_index, "a scintillation index from 0.0005 to 1.2, such as 0.3"},
+    {"coherence", GEN_OPTICAL, set_coherence, "a duration, such as 5ms"},
     {"elevation", GEN_OPTICAL, set_elevation,
      "degrees from 5 to 90, or a pass such as 0s:10,50s:14.5,100s:17 with rising times"},
     {"profile", GEN_OPTICAL, set_profile,
      "hv57, slc-day, slc-night, hv:21m/s,1.7e-14, or rising heights, the last one 1000m to "
      "30000m, with C_n^2: 0m:1e-14,2000m:3e-17"},
-    {"fried", GEN_OPTICAL, set_fried, "Fried's parameter such as 0.1m, 0.001 to 10"},
-    {"wavelength", GEN_OPTICAL, set_wavelength, "300nm to 20000nm"},
-    {"aperture", GEN_OPTICAL, set_aperture, "a diameter such as 0.4m, 0 to 20"},
-    {"fibre", GEN_OPTICAL, set_fibre, "a number of Zernike modes from 1 to 1000"},
-    {"altitude", GEN_OPTICAL, set_altitude, "100km to 400000km"},
-    {"jitter", GEN_OPTICAL, set_jitter, "a number from 0 to 5"},
-    {"jitter-coherence", GEN_OPTICAL, set_jitter_coherence, "a duration such as 20ms"},
-    {"wind", GEN_OPTICAL, set_wind, "a wind near the ground such as 5m/s, 0 to 100"},
-    {"slew", GEN_OPTICAL, set_slew, "orbit, or 0deg/s to 10deg/s"},
+    {"fried", GEN_OPTICAL, set_fried, "Fried's parameter from 0.001m to 10m, such as 0.1m"},
+    {"wavelength", GEN_OPTICAL, set_wavelength, "a length from 300nm to 20000nm, such as 1550nm"},
+    {"aperture", GEN_OPTICAL, set_aperture, "a diameter from 0m to 20m, such as 0.4m"},
+    {"fibre", GEN_OPTICAL, set_fibre, "a number of Zernike modes from 1 to 1000, such as 3"},
+    {"altitude", GEN_OPTICAL, set_altitude, "a height from 100km to 400000km, such as 550km"},
+    {"jitter", GEN_OPTICAL, set_jitter, "a number from 0 to 5, such as 0.3"},
+    {"jitter-coherence", GEN_OPTICAL, set_jitter_coherence, "a duration, such as 20ms"},
+    {"wind", GEN_OPTICAL, set_wind, "a wind near the ground from 0m/s to 100m/s, such as 5m/s"},
+    {"slew", GEN_OPTICAL, set_slew, "orbit, or a speed from 0deg/s to 10deg/s, such as 0.5deg/s"},
     {"spectrum", GEN_OPTICAL, set_spectrum, "point, aperture or steep"},
-    {"inner", GEN_OPTICAL, set_inner, "a duration such as 0.5ms: inner scale / wind"},
+    {"inner", GEN_OPTICAL, set_inner, "a duration, such as 0.5ms: inner scale / wind"},
     {"scales", GEN_OPTICAL, set_scales, "one or two"},
-    {"bias", GEN_OPTICAL, set_bias, "a number from 0 to 5"},
-    {"uplink", GEN_OPTICAL, set_uplink, "the beam's radius at 1/e^2 such as 0.05m, 0.001 to 5"},
-    {"residual", GEN_OPTICAL, set_residual, "a share from 0 to 1"},
-    {"extinction", GEN_OPTICAL, set_extinction, "0dB to 60dB"},
-    {"cloud", GEN_OPTICAL, set_cloud, "SHARE,DURATION such as 0.2,30s, with a share up to 0.99"},
+    {"bias", GEN_OPTICAL, set_bias, "a number from 0 to 5, such as 0.3"},
+    {"uplink", GEN_OPTICAL, set_uplink,
+     "the beam's radius at 1/e^2 from 0.001m to 5m, such as 0.05m"},
+    {"residual", GEN_OPTICAL, set_residual, "a number from 0 to 1, such as 0.3"},
+    {"extinction", GEN_OPTICAL, set_extinction, "a value from 0dB to 60dB, such as 3dB"},
+    {"cloud", GEN_OPTICAL, set_cloud, "SHARE,DURATION, such as 0.2,30s, with a share up to 0.99"},
     {"return", GEN_OPTICAL, set_return,
-     "R[,LAG] such as 0.9,2ms or 0.9,-120ms, with a correlation from 0 to 1"},
-    {"margin", GEN_OPTICAL, set_margin, "0dB to 60dB"},
-    {"fec", GEN_OPTICAL, set_fec, "0dB to 30dB"},
-    {"interleaver", GEN_OPTICAL, set_interleaver, "a duration such as 10ms"},
+     "R[,LAG], such as 0.9,2ms or 0.9,-120ms, with a correlation from 0 to 1"},
+    {"margin", GEN_OPTICAL, set_margin, "a value from 0dB to 60dB, such as 3dB"},
+    {"fec", GEN_OPTICAL, set_fec, "a gain from 0dB to 30dB, such as 2dB"},
+    {"interleaver", GEN_OPTICAL, set_interleaver, "a duration, such as 10ms"},
     {"block", GEN_OPTICAL, set_block,
-     "DURATION,SHARE such as 10ms,0.125, with the share of its symbols that a code corrects"},
-    {"reacquire", GEN_OPTICAL, set_reacquire, "a duration such as 1ms"},
+     "DURATION,SHARE, such as 10ms,0.125, with the share of its symbols that a code corrects"},
+    {"reacquire", GEN_OPTICAL, set_reacquire, "a duration, such as 1ms"},
 };
 
 static int note_option(struct gen_spec *s, const char *name, const char *text, char *error)
@@ -400,14 +401,14 @@ static int note_option(struct gen_spec *s, const char *name, const char *text, c
 static int set_one(struct gen_spec *s, const struct option *o, const char *text, char *error)
 {
     if (s->model != GEN_NONE && s->model != o->model) {
-        snprintf(error, GEN_ERROR_MAX, "--%s is for the model '%s', but the others are for '%s'",
-                 o->name, gen_model_name(o->model), gen_model_name(s->model));
+        snprintf(error, GEN_ERROR_MAX, "is for the model '%s', but the options before for '%s'",
+                 gen_model_name(o->model), gen_model_name(s->model));
         return HELIO_EFORMAT;
     }
     s->model = o->model;
     if (o->set(s, text))
         return 0;
-    snprintf(error, GEN_ERROR_MAX, "--%s '%.60s' is wrong; right is %s", o->name, text, o->right);
+    snprintf(error, GEN_ERROR_MAX, "\"%.60s\" is not understood; write %s", text, o->right);
     return HELIO_EFORMAT;
 }
 
@@ -425,8 +426,8 @@ static int set_preset(struct gen_spec *s, const char *text, char *error)
     const struct gen_preset *p = gen_preset_find(text);
     if (p == NULL || s->model != GEN_NONE) {
         snprintf(error, GEN_ERROR_MAX,
-                 p == NULL ? "--preset '%.60s' is unknown; right is " GEN_PRESET_NAMES
-                           : "--preset '%.60s' must stand before the options that change it",
+                 p == NULL ? "\"%.60s\" is not known; write one of: " GEN_PRESET_NAMES
+                           : "\"%.60s\" must stand before the options that change it",
                  text);
         return HELIO_EFORMAT;
     }
@@ -499,7 +500,7 @@ static const char *optical_fault(const struct gen_spec *s, tick step)
     if (f->cloud > 0 && f->cloud_duration < step)
         return "--cloud: a cloud is shorter than a step";
     if (f->cloud > 0 && !fade_clouds_clear(f, step))
-        return "--cloud: at the lowest elevation clear times are shorter than a step; right are "
+        return "--cloud: at the lowest elevation clear times are shorter than a step; write "
                "longer clouds, less of them, or a shorter --step";
     if (f->kind == FADE_STEADY && f->jitter <= 0 && f->points < 2 && f->uplink_m <= 0 &&
         f->cloud <= 0)
@@ -528,8 +529,9 @@ int gen_spec_check(const struct gen_spec *s, tick step, char *error)
     double step_ms = (double)step / 1e6;
     switch (s->model) {
     case GEN_NONE:
-        fault = "no model; right is --preset, --good with --bad, --gilbert, --independent, or "
-                "--scintillation and its like";
+        fault =
+            "the model is missing; write --preset, --good with --bad, --gilbert, --independent, or "
+            "--scintillation and its like";
         break;
     case GEN_RENEWAL:
         fault = s->good.len == 0  ? "--good is missing"

@@ -21,7 +21,7 @@ static void check_options(struct argp_state *state, void *base)
 {
     const struct emu_bridge_options *o = base;
     if (o->port_name[0] == NULL || o->port_name[1] == NULL)
-        argp_error(state, "%s is missing; right is the name of an interface, such as eth1",
+        argp_error(state, "%s is missing; write the name of an interface, such as eth1",
                    o->port_name[0] == NULL ? "--a" : "--b");
     else if (strcmp(o->port_name[0], o->port_name[1]) == 0)
         argp_error(state, "--a and --b are the same interface");
@@ -30,7 +30,7 @@ static void check_options(struct argp_state *state, void *base)
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
-    argp_error(state, "'%s' is not an option", arg);
+    argp_error(state, "\"%s\" is one word too many; there are only options", arg);
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct emu_bridge_options, member)

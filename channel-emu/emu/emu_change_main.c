@@ -51,7 +51,7 @@ static void check_change(struct argp_state *state, void *base)
 {
     const struct change *c = base;
     if (c->text == NULL)
-        argp_error(state, "the change is missing; right is SOCKET 'forward: {rate: 5Mbit/s}'");
+        argp_error(state, "the change is missing; write SOCKET 'forward: {rate: 5Mbit/s}'");
     else
         check_path(state, c);
 }

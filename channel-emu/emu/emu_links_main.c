@@ -33,7 +33,7 @@ static void take_file(struct argp_state *state, char *arg, void *base)
 static void check_options(struct argp_state *state, void *base)
 {
     if (((const struct command *)base)->path == NULL)
-        argp_error(state, "the file is missing; right is FILE with a map of links");
+        argp_error(state, "FILE is missing: a file with a map of links");
 }
 
 static const struct argument options[] = {

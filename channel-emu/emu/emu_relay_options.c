@@ -23,13 +23,13 @@ static void set_address(struct argp_state *state, const struct argument *row, ch
 {
     char error[256];
     if (address_resolve(arg, argument_field(row, base), error, sizeof error) < 0)
-        argp_error(state, "--%s '%s': %s", row->name, arg, error);
+        argument_wrong(state, "\"%s\" %s", arg, error);
 }
 
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
-    argp_error(state, "'%s' is not an option", arg);
+    argp_error(state, "\"%s\" is one word too many; there are only options", arg);
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct emu_relay_options, member)
@@ -55,7 +55,7 @@ static void check_options(struct argp_state *state, void *base)
     o->has_return_from = address_given(&o->return_from);
     o->has_return_to = address_given(&o->return_to);
     if (!address_given(&o->listen) || !address_given(&o->to))
-        argp_error(state, "%s is missing; right is ADDRESS:PORT, such as 127.0.0.1:4556",
+        argp_error(state, "%s is missing; write ADDRESS:PORT, such as 127.0.0.1:4556",
                    !address_given(&o->listen) ? "--listen" : "--to");
     if (address_equal(&o->listen, &o->to))
         argp_error(state, "--to is the address of --listen; frames would go round for ever");
@@ -79,7 +79,7 @@ static void resolve_one(const char *text, const char *link, const char *key, uin
 {
     char why[256];
     if (*text != '\0' && address_resolve(text, out, why, sizeof why) < 0)
-        conf_error(e, line, "links.%s.%s: \"%s\": %s", link, key, text, why);
+        conf_error(e, line, "links.%s.%s: \"%s\" %s", link, key, text, why);
 }
 
 void emu_links_ports(const struct scenario_link *l, const struct emu_settings *run,

@@ -42,14 +42,16 @@ const struct argument emu_run_options[] = {
     {"drain", 0, "DURATION|auto",
      .help = "After the end (or Ctrl-C; again: at once) go on for so long with what is on its way "
              "(default auto: delay and jitter); the rest counts as lost by the end",
-     .group = 5, .own = set_drain, .type = OPTION_DURATION, .max = YEAR, FIELD(drain)},
+     .group = 5, .own = set_drain, .type = OPTION_DURATION, .max = YEAR, .choices = "auto",
+     FIELD(drain)},
     {"control", 0, "PATH",
      .help = "Make a UNIX socket there at which helio-emu change alters the link in mid-run",
      .group = 5, FIELD(control)},
     {"batch", 0, "DURATION|auto",
      .help =
          "Release frames in batches of this time (default auto: 10us to 45us, as waking up costs)",
-     .group = 5, .own = set_batch, .type = OPTION_DURATION, .max = YEAR, FIELD(batch)},
+     .group = 5, .own = set_batch, .type = OPTION_DURATION, .max = YEAR, .choices = "auto",
+     FIELD(batch)},
     {"priority", 0, "realtime|normal",
      .help = "Real-time scheduling where it is permitted (default), or not", .group = 5,
      .type = OPTION_CHOICE, .choices = "normal|realtime", FIELD(realtime)},

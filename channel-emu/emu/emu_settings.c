@@ -10,39 +10,26 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "channel-emu/scenario/scenario_options.h"
 
 #define FRAME_BYTES 1500u
 
-static _Noreturn void refuse_option(struct conf_errors *e)
-{
-    for (size_t i = 0; i < e->len; i++)
-        fprintf(stderr, "helio-emu: %s\n", e->text[i]);
-    if (e->total > e->len)
-        fprintf(stderr, "helio-emu: and %zu more errors\n", e->total - e->len);
-    free(e);
-    exit(argp_err_exit_status);
-}
-
 /* Lays one key over the scenario, for the option --`name`; a wrong one ends the process. */
-static void lay_path(struct argp_state *state, struct emu_settings *s, const char *name,
-                     const char *arg, const char *key, const char *value, bool plain)
+static void lay_path(struct emu_settings *s, const char *name, const char *key, const char *value,
+                     bool plain)
 {
-    char shown[160];
-    struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
-        argp_failure(state, 1, 0, "out of memory");
-    snprintf(shown, sizeof shown, "--%s '%s'", name, arg);
-    conf_errors_init(e, shown);
-    int rc = scenario_set(&s->scenario, key, value, plain, e);
-    if (rc < 0)
-        refuse_option(e);
-    free(e);
+    char shown[80];
+    snprintf(shown, sizeof shown, "--%s", name);
+    struct conf_errors *e = scenario_errors_new(shown);
+    const int rc = scenario_set(&s->scenario, key, value, plain, e);
+    scenario_errors_stop(e, rc);
 }
 
 /* The row's `choices` is the key. */
 static void set_key(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    lay_path(state, base, row->name, arg, row->choices, arg, true);
+    (void)state;
+    lay_path(base, row->name, row->choices, arg, true);
 }
 
 static void set_any(struct argp_state *state, const struct argument *row, char *arg, void *base)
@@ -50,36 +37,36 @@ static void set_any(struct argp_state *state, const struct argument *row, char *
     char key[128];
     const char *equals = strchr(arg, '=');
     if (equals == NULL || equals == arg || (size_t)(equals - arg) >= sizeof key)
-        argp_error(state, "--set '%s' is wrong; right is KEY=VALUE, such as forward.jitter=1ms",
-                   arg);
+        argument_want(state, arg, "KEY=VALUE, such as forward.jitter=1ms");
     memcpy(key, arg, (size_t)(equals - arg));
     key[equals - arg] = '\0';
-    lay_path(state, base, row->name, arg, key, equals + 1, false);
+    lay_path(base, row->name, key, equals + 1, false);
 }
 
 /* iid:P instead of a trace, and a trace instead of independent losses; `choices` is the
  * direction. */
 static void set_trace(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)state;
     char trace[64], iid[64];
     bool random = strncmp(arg, "iid:", 4) == 0;
     snprintf(trace, sizeof trace, "%s.erasures.trace", row->choices);
     snprintf(iid, sizeof iid, "%s.erasures.iid", row->choices);
-    lay_path(state, base, row->name, arg, trace, random ? "none" : arg, true);
-    lay_path(state, base, row->name, arg, iid, random ? arg + 4 : "0", true);
+    lay_path(base, row->name, trace, random ? "none" : arg, true);
+    lay_path(base, row->name, iid, random ? arg + 4 : "0", true);
 }
 
 static void set_origin(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    if (strcmp(arg, "start") != 0 && strcmp(arg, "first") != 0)
-        argp_error(state, "--trace-origin '%s' is wrong; right is first or start", arg);
-    lay_path(state, base, row->name, arg, "both.start", *arg == 's' ? "0" : "first", true);
+    const bool first = argument_choice(state, row, arg) == 0;
+    lay_path(base, row->name, "both.start", first ? "first" : "0", true);
 }
 
 static void set_loop(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)state;
     (void)arg;
-    lay_path(state, base, row->name, "", "both.erasures.trace.loop", "yes", true);
+    lay_path(base, row->name, "both.erasures.trace.loop", "yes", true);
 }
 
 /* `max` is the direction. */
@@ -89,9 +76,9 @@ static void add_rule(struct argp_state *state, const struct argument *row, char 
     char why[LTP_RULE_ERROR_MAX];
     int rc = scenario_add_rule(&s->scenario, (int)row->max, arg, why);
     if (rc == HELIO_ENOMEM)
-        argp_failure(state, 1, 0, "--%s '%s': %s", row->name, arg, why);
+        argp_failure(state, 1, 0, "--%s: %s", row->name, why);
     if (rc < 0)
-        argp_error(state, "--%s '%s': %s", row->name, arg, why);
+        argument_wrong(state, "%s", why);
 }
 
 /* It was read before. */
@@ -114,12 +101,7 @@ const struct argument emu_settings_options[] = {
     {"set", 0, "KEY=VALUE",
      .help = "Any key of a scenario, such as forward.queue=20ms or both.delay=5ms", .group = 2,
      .own = set_any},
-    {"delay", 0, "DURATION", .help = "Delay in each direction (default 0)", .group = 2,
-     KEY("both.delay")},
-    {"delay-forward", 0, "DURATION", .help = "Delay forward only", .group = 2,
-     KEY("forward.delay")},
-    {"delay-return", 0, "DURATION", .help = "Delay of the return only", .group = 2,
-     KEY("return.delay")},
+    SCENARIO_DELAY_OPTIONS,
     {"jitter", 0, "DURATION", .help = "Uniform extra delay forward; frames may overtake",
      .group = 2, KEY("forward.jitter")},
     {"rate", 0, "RATE", .help = "Serialise forward frames at this rate (default unlimited)",
@@ -143,7 +125,7 @@ const struct argument emu_settings_options[] = {
     {"trace-origin", 0, "first|start",
      .help =
          "The trace begins with the first frame of its direction (default), or with the process",
-     .group = 3, .own = set_origin},
+     .group = 3, .own = set_origin, .type = OPTION_CHOICE, .choices = "first|start"},
     {"loop", 0, .help = "The trace begins again at its end (default)", .group = 3, .own = set_loop},
     {"drop", 0, "RULE",
      .help = "Drop forward frames by LTP segment type, such as report:first=2,per=session; may be "
@@ -169,15 +151,9 @@ void emu_settings_check(struct argp_state *state, void *base)
 {
     const struct emu_settings *s = base;
     (void)state;
-    struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL) {
-        fputs("helio-emu: out of memory\n", stderr);
-        exit(1);
-    }
-    conf_errors_init(e, s->file != NULL ? s->file : "the options");
-    if (scenario_check(&s->scenario, e) < 0)
-        refuse_option(e);
-    free(e);
+    struct conf_errors *e = scenario_errors_new(s->file != NULL ? s->file : "the options");
+    const int rc = scenario_check(&s->scenario, e);
+    scenario_errors_stop(e, rc);
 }
 
 /* --scenario FILE and --scenario=FILE; the last one counts. */
@@ -195,14 +171,10 @@ static const char *find_scenario(int argc, char **argv)
 
 void emu_settings_load(struct emu_settings *s, const char *path)
 {
-    struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
-        exit(1);
+    struct conf_errors *e = scenario_errors_new(path);
     s->file = path;
-    conf_errors_init(e, path);
-    if (scenario_load(&s->scenario, path, e) < 0)
-        refuse_option(e);
-    free(e);
+    const int rc = scenario_load(&s->scenario, path, e);
+    scenario_errors_stop(e, rc);
 }
 
 void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv)

@@ -45,8 +45,10 @@ struct reading {
 static int fail_part(const struct reading *r, struct slice part, const char *right)
 {
     int shown = part.len < 40 ? (int)part.len : 40;
-    snprintf(r->error, LTP_RULE_ERROR_MAX, "drop rule '%.60s': '%.*s' is wrong; right is %.119s",
-             r->text, shown, (const char *)part.data, right);
+    const bool whole = part.len == strlen(r->text);
+    snprintf(r->error, LTP_RULE_ERROR_MAX, "%s%.60s%s\"%.*s\" is not understood; write %.119s",
+             whole ? "" : "\"", whole ? "" : r->text, whole ? "" : "\": ", shown,
+             (const char *)part.data, right);
     return HELIO_EFORMAT;
 }
 

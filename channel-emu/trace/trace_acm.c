@@ -31,11 +31,13 @@ struct options {
 static void set_decibels(struct argp_state *state, const struct argument *row, char *arg,
                          void *base)
 {
+    char right[64];
     double v = 0, min = -(double)row->max;
     size_t len = strlen(arg), sign = arg[0] == '-';
+    snprintf(right, sizeof right, "a value from %gdB to 100dB, such as 3dB", min + 0.0);
     if (len < 3 + sign || strcmp(arg + len - 2, "dB") != 0 ||
         law_number(arg + sign, len - 2 - sign, &v) < 0 || v > 100 || (sign ? -v : v) < min)
-        argp_error(state, "--%s '%s' is wrong; right is %gdB to 100dB", row->name, arg, min + 0.0);
+        argument_want(state, arg, right);
     *(double *)argument_field(row, base) = sign ? -v : v;
 }
 
@@ -52,24 +54,21 @@ static void set_slope(struct argp_state *state, const struct argument *row, char
 
 static void set_unit(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    bool *decibels = argument_field(row, base);
-    *decibels = strcmp(arg, "dB") == 0 || strcmp(arg, "dBm") == 0;
-    if (!*decibels && strcmp(arg, "linear") != 0)
-        argp_error(state, "--unit '%s' is unknown; right is linear, dB or dBm", arg);
+    *(bool *)argument_field(row, base) = argument_choice(state, row, arg) > 0;
 }
 
 static void finish_options(struct argp_state *state, void *base)
 {
     struct options *o = base;
     if (o->input == NULL)
-        argp_error(state, "the file is missing; right is 'helio-trace acm FILE --esn0 DB --symbols "
+        argp_error(state, "FILE is missing; write 'helio-trace acm FILE --esn0 DB --symbols "
                           "N -o PREFIX'");
     else if (!o->has_esn0)
         argp_error(state, "--esn0 is missing: Es/N0 at the mean power of the file, such as 12dB");
     else if (o->symbols == 0)
         argp_error(state, "--symbols is missing: how many a second");
     else if (o->output == NULL)
-        argp_error(state, "the names of the files are missing; right is -o PREFIX");
+        argp_error(state, "the names of the files are missing; write -o PREFIX");
     o->acm.delay = o->delay / o->step;
     o->acm.every = o->every < o->step ? 1 : o->every / o->step;
 }
@@ -114,7 +113,7 @@ static const struct argument acm_options[] = {
     {"every", 0, "DURATION", .help = "Between two choices (default: each step)", UP_TO_A_DAY,
      FIELD(every)},
     {"unit", 0, "linear|dB|dBm", .help = "Of the powers in the file (default linear)",
-     .own = set_unit, FIELD(decibels)},
+     .own = set_unit, .type = OPTION_CHOICE, .choices = "linear|dB|dBm", FIELD(decibels)},
     {"column", 0, "NUMBER|TITLE", .help = "Which column (default: the only one)", FIELD(column)},
     {"step", 't', "DURATION", .help = "Time between two powers (default 0.1ms)", TRACE_STEP(step)},
     {"output", 'o', "PREFIX", .help = "Of PREFIX.htr and PREFIX.yaml", .own = set_output,

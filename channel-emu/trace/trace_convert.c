@@ -28,7 +28,7 @@ static void set_nodes(struct argp_state *state, const struct argument *row, char
     if (n >= sizeof from || units_count(from, INT32_MAX, &o->other.nodes[0]) < 0 ||
         units_count(comma + 1, INT32_MAX, &o->other.nodes[1]) < 0 ||
         o->other.nodes[0] == o->other.nodes[1])
-        argp_error(state, "--nodes '%s' is wrong; right are two numbers such as 1,2", arg);
+        argument_want(state, arg, "two different numbers, such as 1,2");
     o->nodes = true;
 }
 
@@ -36,7 +36,7 @@ static void check_form(struct argp_state *state, void *base)
 {
     struct options *o = base;
     if (o->output == NULL)
-        argp_error(state, "a file is missing; right is IN OUT");
+        argp_error(state, "a file is missing; write IN OUT");
     if (o->form == TRACE_UNKNOWN)
         o->form = trace_file_form(o->output);
     if (o->nodes && o->form != TRACE_ONE && o->form != TRACE_DTNSIM)
@@ -53,7 +53,7 @@ static void take_file(struct argp_state *state, char *arg, void *base)
 {
     struct options *o = base;
     if (o->output != NULL)
-        argp_error(state, "'%s' is one file too many; right is IN OUT", arg);
+        argp_error(state, "'%s' is one file too many; write IN OUT", arg);
     *(o->input == NULL ? &o->input : &o->output) = arg;
 }
 

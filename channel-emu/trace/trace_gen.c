@@ -24,7 +24,7 @@ static void set_spec(struct argp_state *state, const struct argument *row, char 
     struct options *o = base;
     char error[GEN_ERROR_MAX];
     if (gen_spec_set(&o->spec, row->name, arg, error) < 0)
-        argp_error(state, "%s", error);
+        argument_wrong(state, "%s", error);
 }
 
 static void finish_options(struct argp_state *state, void *base)

@@ -28,8 +28,7 @@ static bool can_plot(const char *path)
 static void set_plot(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     if (!can_plot(arg))
-        argp_error(state, "--plot '%s' is wrong; right is a name that ends in .png, .svg or .pdf",
-                   arg);
+        argument_want(state, arg, "a name that ends in .png, .svg or .pdf");
     argument_set_value(state, row, arg, base);
 }
 
@@ -44,7 +43,7 @@ static void take_trace(struct argp_state *state, char *arg, void *base)
 static void check_options(struct argp_state *state, void *base)
 {
     if (((const struct options *)base)->input[0] == NULL)
-        argp_error(state, "the trace is missing; right is 'helio-trace info FILE', or a name such "
+        argp_error(state, "the trace is missing; write 'helio-trace info FILE', or a name such "
                           "as A");
 }
 

@@ -43,7 +43,7 @@ static void set_receiver(struct argp_state *state, const struct argument *row, c
     struct options *o = base;
     char error[GEN_ERROR_MAX];
     if (gen_spec_set(&o->spec, row->name, arg, error) < 0)
-        argp_error(state, "%s", error);
+        argument_wrong(state, "%s", error);
 }
 
 static void set_margin(struct argp_state *state, const struct argument *row, char *arg, void *base)
@@ -98,8 +98,8 @@ static void finish_sensitivity(struct argp_state *state, struct options *o)
 {
     if (!read_sensitivity(o->sensitivity_text, o->unit, &o->sensitivity))
         argp_error(state,
-                   "--sensitivity '%s' is wrong; right is a power above 0 with its unit, such as "
-                   "%s where the file is --unit %s",
+                   "--sensitivity: \"%s\" is not understood; write a power above 0 with its unit, "
+                   "such as %s where the file is --unit %s",
                    o->sensitivity_text, units[o->unit].example, units[o->unit].name);
 }
 
@@ -109,7 +109,7 @@ static void finish_options(struct argp_state *state, void *base)
     if (o->wanted == 0)
         o->wanted = o->step;
     if (o->input == NULL)
-        argp_error(state, "the file is missing; right is 'helio-trace from-power FILE -o OUT'");
+        argp_error(state, "FILE is missing; write 'helio-trace from-power FILE -o OUT'");
     else if (o->has_margin == (o->sensitivity_text != NULL))
         argp_error(state, "say either --mean-margin or --sensitivity");
     else if (receiver_fault(&o->spec.receiver, o->wanted) != NULL)
@@ -200,7 +200,7 @@ static int resample_powers(const struct options *o, struct powers *p, char *erro
     int rc = powers_resample(p, o->step, o->wanted, &other);
     if (rc < 0) {
         snprintf(error, TRACE_FILE_ERROR_MAX, "%s: --resample: %s", o->input,
-                 rc == HELIO_EINVAL ? "right is from one step to 2^28 steps, in 13 days of samples"
+                 rc == HELIO_EINVAL ? "write from one step to 2^28 steps, in 13 days of samples"
                                     : helio_strerror(rc));
         return rc;
     }

@@ -32,10 +32,8 @@ static void set_cloud(struct argp_state *state, const struct argument *row, char
     const char *comma = strchr(arg, ',');
     size_t n = comma == NULL ? 0 : (size_t)(comma - arg);
     if (law_number(arg, n, &o->spec.share) < 0 || o->spec.share < 0.001 || o->spec.share > 0.999)
-        argp_error(state,
-                   "--cloud '%s' is wrong; right is a share from 0.001 to 0.999 and a mean "
-                   "duration: 0.4,30min",
-                   arg);
+        argument_want(state, arg,
+                      "SHARE,DURATION with a share from 0.001 to 0.999, such as 0.4,30min");
     o->cloud = argument_number(state, row, comma + 1);
     o->spec.duration = (double)o->cloud;
 }
@@ -45,13 +43,13 @@ static void set_correlation(struct argp_state *state, const struct argument *row
 {
     double *correlation = argument_field(row, base);
     if (law_number(arg, strlen(arg), correlation) < 0 || *correlation > 0.99)
-        argp_error(state, "--correlation '%s' is wrong; right is 0 to 0.99", arg);
+        argument_want(state, arg, "a number from 0 to 0.99, such as 0.3");
 }
 
 static void set_prefix(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     if (strlen(arg) > PREFIX_MAX)
-        argp_error(state, "-o is longer than %d characters; right is a shorter prefix", PREFIX_MAX);
+        argp_error(state, "-o is longer than %d characters; write a shorter prefix", PREFIX_MAX);
     argument_set_value(state, row, arg, base);
 }
 
@@ -67,16 +65,16 @@ static void check_options(struct argp_state *state, void *base)
     if (o->cloud == 0)
         argp_error(state, "--cloud SHARE,DURATION is missing, such as 0.4,30min");
     else if (o->output == NULL)
-        argp_error(state, "the names of the files are missing; right is -o PREFIX");
+        argp_error(state, "the names of the files are missing; write -o PREFIX");
     else if (o->duration / o->step == 0 || o->duration / o->step > STEPS_MAX)
         argp_error(state, "--duration has to be 1 to 10^9 steps");
     else if (o->cloud < o->step / CLOUDS_MAX)
-        argp_error(state, "--cloud: the mean duration is below a thousandth of --step; right is %s",
+        argp_error(state, "--cloud: the mean duration is below a thousandth of --step; write %s",
                    "a longer one, or shorter steps");
     else if (count_draws(o) > DRAWS_MAX)
         argp_error(state,
                    "--cloud: this share and duration need %.2g random numbers for --duration, "
-                   "which is more than 10^9; right are longer clouds, or a shorter --duration",
+                   "which is more than 10^9; write longer clouds, or a shorter --duration",
                    count_draws(o));
 }
 

@@ -19,7 +19,7 @@ static int read_iid(struct trace_source *s, const char *text, char *error)
     s->loss = strtod(text, &end);
     if (end != text && *end == '\0' && s->loss >= 0 && s->loss <= 1)
         return 0;
-    SAY(error, "'iid:%s' is wrong; right is a probability from 0 to 1, such as iid:0.05", text);
+    SAY(error, "\"iid:%s\" is not understood; write a number from 0 to 1, such as iid:0.05", text);
     return HELIO_EINVAL;
 }
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "channel-emu/scenario/scenario_options.h"
 #include "channel-emu/wan/wan_settings.h"
-#include "conf/conf_arguments.h"
 #include "os/arguments.h"
 
 #define LAID_MAX 64
@@ -32,45 +32,21 @@ static const char doc[] =
     "  helio-emu stream examples/emu-stream.yaml --delay 200ms --check\n"
     "Ctrl-C ends it and prints the account; SIGUSR1 prints it on the way.";
 
-static void stop_if_wrong(struct conf_errors *e)
-{
-    for (size_t i = 0; i < e->len; i++)
-        fprintf(stderr, "helio-emu: %s\n", e->text[i]);
-    if (e->total > e->len)
-        fprintf(stderr, "helio-emu: and %zu more errors\n", e->total - e->len);
-    int code = e->no_memory ? 1 : 2;
-    bool wrong = e->total > 0;
-    free(e);
-    if (wrong)
-        exit(code);
-}
-
-static struct conf_errors *errors_new(const char *of)
-{
-    struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL) {
-        fputs("helio-emu: out of memory\n", stderr);
-        exit(1);
-    }
-    conf_errors_init(e, of);
-    return e;
-}
-
-/* As the key's value between quotes, which no value has. The row's `choices` is the file's text
- * with %s for it. */
+/* As the key's value between quotes, which no value has. The row's `choices` is the key's path. */
 static void lay_option(const struct laid *l, struct wan_settings *s)
 {
-    char text[4096], shown[160];
-    const char *before = l->row->choices, *at = strstr(before, "%s");
-    const int len =
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - before), before, l->arg, at + 2);
-    snprintf(shown, sizeof shown, "--%s '%s'", l->row->name, l->arg);
-    struct conf_errors *e = errors_new(shown);
+    char text[4096], shown[80];
+    const char *path = l->row->choices, *dot = strchr(path, '.');
+    const int len = dot == NULL ? snprintf(text, sizeof text, "%s: \"%s\"", path, l->arg)
+                                : snprintf(text, sizeof text, "%.*s: {%s: \"%s\"}",
+                                           (int)(dot - path), path, dot + 1, l->arg);
+    snprintf(shown, sizeof shown, "--%s", l->row->name);
+    struct conf_errors *e = scenario_errors_new(shown);
     if (len < 0 || (size_t)len >= sizeof text)
         conf_error(e, 0, "is too long; a file has room for it");
     else
         wan_settings_lay(s, text, e);
-    stop_if_wrong(e);
+    scenario_errors_stop(e, 0);
 }
 
 /* It is applied when the file has been read. */
@@ -78,7 +54,7 @@ static void keep_option(struct argp_state *state, const struct argument *row, ch
 {
     struct line *l = base;
     if (strpbrk(arg, "\"\\\n") != NULL)
-        argp_error(state, "--%s '%s': quotes and backslashes are not expected", row->name, arg);
+        argument_wrong(state, "'%s' has a quote or a backslash; write it without them", arg);
     if (l->laid_len == LAID_MAX)
         argp_error(state, "at most %d options of the network", LAID_MAX);
     else
@@ -98,37 +74,27 @@ static void take_file(struct argp_state *state, char *arg, void *base)
 
 static const struct argument options[] = {
     {NULL, .help = "Where streams go:", .group = 1},
-    {"listen", 0, "ADDR:PORT", .help = "Accept TCP connections here", .group = 1,
-     KEY("listen: \"%s\"")},
-    {"to", 0, "ADDR:PORT", .help = "Connect to there for each of them", .group = 1,
-     KEY("to: \"%s\"")},
+    {"listen", 0, "ADDR:PORT", .help = "Accept TCP connections here", .group = 1, KEY("listen")},
+    {"to", 0, "ADDR:PORT", .help = "Connect to there for each of them", .group = 1, KEY("to")},
     {"connections", 0, "N", .help = "At once at most (default 16); others are reset", .group = 1,
-     KEY("connections: \"%s\"")},
+     KEY("connections")},
     {NULL, .help = "The network:", .group = 2},
     {"rate", 0, "RATE",
      .help = "Rate forward, of all connections together (default unlimited); forward is from the "
              "one who connects",
-     .group = 2, KEY("forward: {rate: \"%s\"}")},
-    {"rate-return", 0, "RATE", .help = "The same for the return", .group = 2,
-     KEY("return: {rate: \"%s\"}")},
-    {"delay", 0, "DURATION", .help = "Delay in each direction (default 0)", .group = 2,
-     KEY("both: {delay: \"%s\"}")},
-    {"delay-forward", 0, "DURATION", .help = "Delay forward only", .group = 2,
-     KEY("forward: {delay: \"%s\"}")},
-    {"delay-return", 0, "DURATION", .help = "Delay of the return only", .group = 2,
-     KEY("return: {delay: \"%s\"}")},
+     .group = 2, KEY("forward.rate")},
+    {"rate-return", 0, "RATE", .help = "The same for the return", .group = 2, KEY("return.rate")},
+    SCENARIO_DELAY_OPTIONS,
     {"stalls", 0, "STALLS",
      .help = "When the line stands still: 'every 10s for 200ms', windows such as 2s-2200ms,7s-8s, "
              "or none",
-     .group = 2, KEY("both: {stalls: \"%s\"}")},
-    {"stalls-forward", 0, "STALLS", .help = "Forward only", .group = 2,
-     KEY("forward: {stalls: \"%s\"}")},
-    {"stalls-return", 0, "STALLS", .help = "Of the return only", .group = 2,
-     KEY("return: {stalls: \"%s\"}")},
+     .group = 2, KEY("both.stalls")},
+    {"stalls-forward", 0, "STALLS", .help = "Forward only", .group = 2, KEY("forward.stalls")},
+    {"stalls-return", 0, "STALLS", .help = "Of the return only", .group = 2, KEY("return.stalls")},
     {"limit", 0, "SIZE|auto",
      .help = "Octets of a connection that are under way in each direction, at most (default auto: "
              "those of the delay and 20 ms at the rate, 4 MiB at least); the sender waits",
-     .group = 2, KEY("both: {limit: \"%s\"}")},
+     .group = 2, KEY("both.limit")},
     {NULL, .help = "The run:", .group = 3},
     {"json", 0, "FILE", .help = "Write the account at the end; - is the standard output",
      .group = 3, FIELD(json)},
@@ -154,13 +120,13 @@ void wan_options_read(struct wan_settings *s, int argc, char **argv)
     argument_table_parse(&table, argc, argv, &l);
     *s = l.settings;
     if (s->file != NULL) {
-        struct conf_errors *e = errors_new(s->file);
+        struct conf_errors *e = scenario_errors_new(s->file);
         wan_settings_load(s, s->file, e);
-        stop_if_wrong(e);
+        scenario_errors_stop(e, 0);
     }
     for (size_t i = 0; i < l.laid_len; i++)
         lay_option(&l.laid[i], s);
-    struct conf_errors *e = errors_new(s->file != NULL ? s->file : "");
+    struct conf_errors *e = scenario_errors_new(s->file != NULL ? s->file : "the options");
     wan_settings_check(s, e);
-    stop_if_wrong(e);
+    scenario_errors_stop(e, 0);
 }

@@ -251,11 +251,11 @@ static void resolve_one(const char *text, const char *key, struct address *out,
 {
     char why[256];
     if (text == NULL || *text == '\0')
-        conf_error(errors, 0, "%s is missing; right is ADDRESS:PORT, such as 127.0.0.1:5100", key);
+        conf_error(errors, 0, "%s is missing; write ADDRESS:PORT, such as 127.0.0.1:5100", key);
     else if (address_resolve(text, out, why, sizeof why) < 0)
-        conf_error(errors, 0, "%s \"%s\": %s", key, text, why);
+        conf_error(errors, 0, "%s: \"%s\" %s", key, text, why);
     else if (address_port(out) == 0)
-        conf_error(errors, 0, "%s \"%s\": write a port from 1 to 65535", key, text);
+        conf_error(errors, 0, "%s: \"%s\" has no port; write one from 1 to 65535", key, text);
 }
 
 void wan_settings_check(struct wan_settings *s, struct conf_errors *errors)

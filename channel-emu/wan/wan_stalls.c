@@ -12,7 +12,7 @@
 #define WORD_CAP 48
 
 static const char hint_all[] =
-    "right is none, \"every 10s for 200ms\", or windows in order such as \"2s-2200ms,7s-8s\"";
+    "write none, \"every 10s for 200ms\", or windows in order such as \"2s-2200ms,7s-8s\"";
 
 void wan_stalls_fini(struct wan_stalls *s)
 {

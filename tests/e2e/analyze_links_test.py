@@ -304,9 +304,9 @@ def check_others(folder):
     assert rows == [] and summary["capture"]["other"] == 59
     error, _ = analyse(folder, [pcap(147, plain(seen))], code=1)
     assert "link type 147" in error, error
-    for option, wrong, says in (("--at", "middle", ': "middle" is not known; write one of: auto, sender, receiver'), ("--port", "0", " '0': expected"),
-                                ("--port", "1113,", " '1113,': expected"), ("--engine", "10.0.0.2", " '10.0.0.2': expected"),
-                                ("--engine", "host=2", " 'host=2': expected"), ("--bin", "1ns", ": 1ns is out of range; write a value of at least 100us"),
+    for option, wrong, says in (("--at", "middle", ': "middle" is not known; write one of: auto, sender, receiver'), ("--port", "0", ': "0" is not understood; write up to 64 numbers'),
+                                ("--port", "1113,", ': "1113,"'), ("--engine", "10.0.0.2", ': "10.0.0.2" is not understood; write an address'),
+                                ("--engine", "host=2", ': "host=2"'), ("--bin", "1ns", ": 1ns is out of range; write a value of at least 100us"),
                                 ("--rate", "0", ': "0" is not understood; write a rate with its unit')):
         error, _ = analyse(folder, [ports], option, wrong, code=2)
         assert option + says in error, error

@@ -160,7 +160,7 @@ class Tool(unittest.TestCase):
                     (["sign", "-"], 2, "--key FILE"), (["sign", "-k", mac], 2, "FILE is missing"),
                     (["sign", "-k", open_key, "-"], 2, "chmod o="), (["sign", "-k", empty, "-"], 2, empty),
                     (["sign", "-k", text, "-"], 2, "openssl rand -hex 32"), (["sign", "-k", folder + "/none", "-"], 2, "No such file"),
-                    (["sign", "-k", mac, "--bits", "128", "-"], 2, "256, 384 or 512"), (["sign", "-k", mac, "-t", "x", "-"], 2, "--target"),
+                    (["sign", "-k", mac, "--bits", "128", "-"], 2, "256, 384, 512"), (["sign", "-k", mac, "-t", "x", "-"], 2, "or payload, or primary"),
                     (["sign", "-k", mac, "--scope", "all,frob", "-"], 2, "primary,target,security"),
                     (["sign", "-k", mac, "-t", "7", "-"], 1, "no such block"), (["encrypt", "-k", short, "-"], 2, "8 bytes; AES-256 needs 32"),
                     (["encrypt", "-k", aes, "--bits", "128", "-"], 2, "32 bytes; AES-128 needs 16"),

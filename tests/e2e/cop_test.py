@@ -181,7 +181,7 @@ class CopTest(unittest.TestCase):
         """What the command line or the input has wrong, in words that name it."""
         self.packets(3, 2000)
         both = ("--local", self.ground, "--remote", self.craft)
-        for words, code, text in ((("fop", path("packets")), 2, "--local ADDRESS"), (("fop", *both), 2, "FILE is expected"), (("farm", *both, "--window", "21"), 2, "even"),
+        for words, code, text in ((("fop", path("packets")), 2, "--local ADDRESS"), (("fop", *both), 2, "FILE is missing"), (("farm", *both, "--window", "21"), 2, "even"),
                                   (("fop", path("packets"), *both, "-k", "tc"), 2, "--kind"), (("fop", path("packets"), *both, "--to", "cadu"), 2, "--to"),
                                   (("fop", path("packets"), *both), 1, "--segments"), (("fop", path("absent"), *both), 2, "absent"),
                                   (("farm", *both, "--rs", "223"), 2, "--rs"), (("farm", *both, "-l", "65000", "-k", "uslp"), 2, "datagram")):

@@ -185,8 +185,8 @@ class FilesTest(FilesCase):
         self.end(recv)
 
     def test_errors(self):
-        for words, wanted in ((("ipn:2.1",), "either files, or -"), (("nobody", "x"), "'nobody': the receiver's endpoint is wanted"),
-                              (("-b", "0", "ipn:2.1", "x"), "bundle"), (("-n", "../x", "ipn:2.1", "x"), "--name '../x'"),
+        for words, wanted in ((("ipn:2.1",), "either files, or -"), (("nobody", "x"), "EID: \"nobody\" is not understood; write the receiver's endpoint"),
+                              (("-b", "0", "ipn:2.1", "x"), "-b: 0 is out of range"), (("-n", "../x", "ipn:2.1", "x"), "--name: \"../x\""),
                               (("--sent", "x", "ipn:2.1", "x"), "--sent is of --spool")):
             self.assertIn(wanted, self.send(*words, code=2)[1])
         self.assertIn("there is no file to send", self.send("ipn:2.1", os.path.join(self.here, "nothing"), code=2)[1])

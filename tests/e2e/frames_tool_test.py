@@ -438,19 +438,19 @@ class FramesToolTest(unittest.TestCase):
                 self.assertEqual(one.read(), other.read())
 
     def test_mistakes(self):
-        for words, expected in ((["info"], "FILE is expected"), (["info", "-k", "cadu", "x"], "tm, aos, uslp, tc"),
+        for words, expected in ((["info"], "FILE is missing"), (["info", "-k", "cadu", "x"], "tm, aos, uslp, tc"),
                                 (["gen", "-l", "8"], "too short"), (["gen", "--scid", "256"], "spacecraft's number"),
                                 (["gen", "--to", "cltu"], "--kind tc"), (["gen", "-k", "tc", "--to", "cadu"], "CLTUs"),
-                                (["convert", "-k", "tm", "--vcid", "8", "x"], "0 to 7"), (["gen", "-k", "tm", "--insert", "3"], "insert zones"), (["gen", "--erase", "1"], "share"),
+                                (["convert", "-k", "tm", "--vcid", "8", "x"], "0 to 7"), (["gen", "-k", "tm", "--insert", "3"], "insert zones"), (["gen", "--erase", "1"], "--erase: "),
                                 (["gen", "--packet", "7"], "packet"), (["gen", "--space", "2047"], "space"),
                                 (["gen", "--space", "1", "--packet", "65537"], "65536"), (["gen", "x"], "one word too many"),
                                 (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info, convert, fop or farm"),
-                                (["gen", "--to", "cadu", "--rs", "16"], "223 or 239"), (["gen", "--rs", "223"], "--to cadu"),
+                                (["gen", "--to", "cadu", "--rs", "16"], "223, 239"), (["gen", "--rs", "223"], "--to cadu"),
                                 (["gen", "--to", "cadu", "--rs", "223", "-l", "1116"], "multiple"),
                                 (["gen", "--to", "cadu", "--rs", "223", "--interleave", "4", "-l", "1200"], "223 octets"),
                                 (["info", "--each", "x"], "--from cadu"), (["gen", "--soft"], "--convolutional is missing"),
                                 (["info", "--from", "modem", "x"], "cltu, packets"), (["gen", "-k", "tc", "--to", "modem"], "telemetry"),
-                                (["gen", "--to", "cadu", "--convolutional", "1/3"], "7/8"), (["gen", "--convolutional", "1/2"], "--to cadu"), (["gen", "--bit-errors", "2"], "share")):
+                                (["gen", "--to", "cadu", "--convolutional", "1/3"], "7/8"), (["gen", "--convolutional", "1/2"], "--to cadu"), (["gen", "--bit-errors", "2"], "below 1")):
             self.assertIn(expected, run(*words, code=2).stderr.decode(), words)
         self.assertIn(b"No such file", run("info", path("none"), code=2).stderr)
         self.assertIn(b"No such file", run("gen", "-o", path("none/x"), code=2).stderr)

@@ -136,8 +136,8 @@ class PingTest(unittest.TestCase):
 
     def test_errors(self):
         for words, wanted in (((*self.own,), "an echo endpoint is missing"), (("ipn:2.128",), "--socket PATH is missing"),
-                              ((*self.own, "-c", "0", "ipn:2.128"), "count"), ((*self.own, "-s", "31", "ipn:2.128"), "size"),
-                              ((*self.own, "-i", "x", "ipn:2.128"), "interval"), ((*self.own, "nobody"), "'nobody': one echo endpoint is wanted")):
+                              ((*self.own, "-c", "0", "ipn:2.128"), "-c: 0 is out of range"), ((*self.own, "-s", "31", "ipn:2.128"), "write a value from 32B"),
+                              ((*self.own, "-i", "x", "ipn:2.128"), "-i: \"x\" is not understood"), ((*self.own, "nobody"), "EID: \"nobody\" is not understood; write an echo endpoint")):
             self.assertIn(wanted, ping(*words, code=2).stderr)
         begun = time.monotonic()
         self.assertIn("none.sock", ping("--socket", "/tmp/none.sock", "-c", "1", "ipn:2.128", code=1).stderr)

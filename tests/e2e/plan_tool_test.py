@@ -425,8 +425,8 @@ links:
     def test_usage(self):
         for words, told in ((["route", PLAN, "1", "4"], "PLAN FROM TO SIZE"), (["route", PLAN, "1", "x", "1"], "\"x\""),
                             (["route", PLAN, "1", "4", "5 kB"], "SIZE"), (["route", PLAN, "1", "4", "1B", "soon"], "AT"),
-                            (["convert", PLAN], "--to is missing"), (["show"], "PLAN is expected"), (["draw"], "'draw' is unknown; right is check"),
-                            (["show", PLAN, "x"], "one word too many"), (["check", PLAN, "--format", "xml"], "yaml, ion or hdtn")):
+                            (["convert", PLAN], "--to is missing"), (["show"], "write PLAN"), (["draw"], "'draw' is unknown; right is check"),
+                            (["show", PLAN, "x"], "one word too many"), (["check", PLAN, "--format", "xml"], "yaml, ion, hdtn")):
             self.assertIn(told, run(*words, code=2).stderr)
 
 

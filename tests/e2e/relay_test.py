@@ -352,15 +352,15 @@ class RelayTest(unittest.TestCase):
     def test_wrong_options_are_named(self):
         good = ["relay", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"]
         wrong = [([], "a command is missing: "), (["rely"], "'rely' is unknown"), (good[:3], "--to is missing"),
-                 (good + ["--delay", "5"], "--delay '5': both.delay: \"5\" is not understood; write a duration"),
+                 (good + ["--delay", "5"], "--delay: both.delay: \"5\" is not understood; write a duration"),
                  (good + ["--rate", "fast"], "forward.rate: \"fast\" is not understood; write a rate"),
                  (good + ["--overhead", "-1"], "overhead: \"-1\" is not understood; write a size"),
-                 (good + ["--trace", "iid:2"], "iid:2"), (good + ["--trace", "/no/file"], "/no/file"),
-                 (good + ["--to", "here"], "right is ADDRESS:PORT"), (good + ["--queue", "x"], "write a size such as 64MB, a duration"),
-                 (good + ["--to", "127.0.0.1:70000"], "right is ADDRESS:PORT"),
-                 (good + ["extra"], "'extra' is not an option"), (good + ["--to", good[good.index("--listen") + 1]], "--listen"), (good + ["--trace-origin", "x"], "first or start"),
+                 (good + ["--trace", "iid:2"], "--trace: forward.erasures.iid: \"2\""), (good + ["--trace", "/no/file"], "/no/file"),
+                 (good + ["--to", "here"], "write ADDRESS:PORT"), (good + ["--queue", "x"], "write a size such as 64MB, a duration"),
+                 (good + ["--to", "127.0.0.1:70000"], "write ADDRESS:PORT"),
+                 (good + ["extra"], "\"extra\" is one word too many"), (good + ["--to", good[good.index("--listen") + 1]], "--listen"), (good + ["--trace-origin", "x"], "first, start"),
                  (good + ["--set", "forward.rte=1Mbit/s"], "forward.rte: unknown key; did you mean rate?"),
-                 (good + ["--set", "x"], "right is KEY=VALUE"), (good + ["--drop", "telex"], "right is data, red"),
+                 (good + ["--set", "x"], "write KEY=VALUE"), (good + ["--drop", "telex"], "write data, red"),
                  (good + ["--queue", "20ms"], "a limit in time needs a rate"),
                  (good + ["--scenario", "/no/file"], "/no/file: cannot be read")]
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as trace:

@@ -102,7 +102,7 @@ class SimTest(unittest.TestCase):
         self.assertEqual(first, second)
 
     def test_usage(self):
-        for options, words in ((("--loss", "2"), "a share"), (("--congestion", "bbr"), "reno or cubic"), (("-t", "1s", "--warmup", "1s"), "shorter"),
+        for options, words in ((("--loss", "2"), "below 1"), (("--congestion", "bbr"), "reno, cubic"), (("-t", "1s", "--warmup", "1s"), "shorter"),
                                (("--record", "/tmp/x"), "nothing is recorded"), (("--pipelining", "maybe"), "yes, no"),
                                (("--service", "rcf"), "raf, fcltu"), (("--service", "fcltu", "--frame", "5000"), "at most 4096"),
                                (("--service", "fcltu", "--record", "/tmp/x"), "not recorded")):

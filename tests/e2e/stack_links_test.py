@@ -202,7 +202,7 @@ class LinksTest(unittest.TestCase):
                 (one + "    return_from: 10.0.0.1:7\n    return_to: 10.0.0.1:6\n  b: {listen: 10.0.0.1:6, to: 10.0.0.1:7}\n  c: {listen: 10.0.0.1:7, to: 10.0.0.1:5}\n",
                  ":6: links.a.return_to: frames would go round for ever"),
                 (one.replace("10.0.0.2:1", "10.0.0.1:5"), ":4: links.a.to: is the address of listen"),
-                (one.replace("10.0.0.2:1", "10.0.0.2"), ":4: links.a.to: \"10.0.0.2\": "),
+                (one.replace("10.0.0.2:1", "10.0.0.2"), ":4: links.a.to: \"10.0.0.2\" is not understood"),
                 (one + "    forward: {rate: 5}\n", ":5: links.a.forward.rate"),
                 (one + "shared: {up: {of: [b.forward], rate: 1Mbit/s}}\n", ":5: shared.up.of: there is no link \"b\""),
                 ("links: {}\n", ":1: links: is empty")):
@@ -211,7 +211,7 @@ class LinksTest(unittest.TestCase):
             self.assertIn(wanted, said, text)
         said = run(*nodes, *links(one + "    pcap_after: /nowhere/x.pcap\n"), "--duration", "1s", code=1).stderr
         self.assertIn("/nowhere/x.pcap: No such file or directory", said)
-        self.assertIn("one file is possible", run(*nodes, *links(one), "--links", "x", "--duration", "1s", code=2).stderr)
+        self.assertIn("is one file too many", run(*nodes, *links(one), "--links", "x", "--duration", "1s", code=2).stderr)
         self.assertIn("nowhere.yaml", run(*nodes, "--links", "nowhere.yaml", "--duration", "1s", code=2).stderr)
         said = run(*nodes, *links(one), "--relay", "--listen 10.0.0.1:5 --to 10.0.0.2:1", "--duration", "1s", code=2).stderr
         self.assertIn("links.a.listen: another relay or link has this address", said)

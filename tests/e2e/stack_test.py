@@ -264,11 +264,11 @@ def errors():
             (nodes, "--client, --ping or --duration is missing"),
             ([*nodes, "--client", "-d ipn:2.2000 -T 1"], "exactly one of -W and -R"),
             ([*nodes, "--client", "-d ipn:2.2000 -T 1 -n 3 -W 1"], "exactly one of -T, -D, -n and -F"),
-            ([*nodes, "--client", "-d ipn:2.2000 -n 0 -W 1"], "--bundles: 0 is out of range; write a value from 1"),
-            ([*nodes, "--client", "-d ipn:2.2000 -n 1k -W 1"], "--bundles: \"1k\" is not understood; write a whole number from 1"),
-            ([*nodes, "--client", "-d ipn:2.2000 -n 9223372036854775807 -P 64B -W 1"], "-n 9223372036854775807: with bundles of 64 bytes at most 144115188075855871"),
+            ([*nodes, "--client", "-d ipn:2.2000 -n 0 -W 1"], "-n: 0 is out of range; write a value of at least 1"),
+            ([*nodes, "--client", "-d ipn:2.2000 -n 1k -W 1"], "-n: \"1k\" is not understood; write a whole number of at least 1"),
+            ([*nodes, "--client", "-d ipn:2.2000 -n 9223372036854775807 -P 64B -W 1"], "-n: 9223372036854775807 is out of range; write a number of at most 144115188075855871"),
             ([*nodes, "--client", "-d ipn:2.1 -T 1 -W 1 --parallel 2 --json x"], "--parallel: not with --json"),
-            ([*nodes, *client, *16385 * ["--link", "x"]], "at most 16384 of these options are possible"),
+            ([*nodes, *client, *16385 * ["--link", "x"]], "is one too many; at most 16384 are possible"),
             ([*nodes, "--client", "-d ipn:9.1 -T 1 -W 1"], "none of the nodes has this endpoint"),
             ([*nodes, "--client", "-d 'ipn:2.1 -T 1 -W 1"], "a quote is not closed"),
             ([*nodes, "--client", "--socket /x -d ipn:2.1 -T 1 -W 1"], "none of the nodes has this socket"),
@@ -285,8 +285,8 @@ def errors():
             ([*nodes, *client, "--link", "1s ipn:1.0 to-2 up {}"], "after up and down nothing follows"),
             ([*nodes, *client, "--link", "1s ipn:1.0 to-2 set {rat: 1}"], "rat: unknown key"),
             ([*nodes, "--ping", "ipn:2.128,x"], "as in ipn:2.128,5,1s,1h"),
-            ([*nodes, *client, "--log-dir", "none/l"], "No such file or directory; a folder is wanted"),
-            ([*nodes, *client, "--log-dir", "n1.yaml"], "File exists; a folder is wanted")):
+            ([*nodes, *client, "--log-dir", "none/l"], "No such file or directory; write the path of a folder"),
+            ([*nodes, *client, "--log-dir", "n1.yaml"], "File exists; write the path of a folder")):
         done = run(*arguments, code=2)
         assert re.search(text, done.stderr) and done.stdout == "", (arguments, done.stderr)
 

@@ -119,9 +119,9 @@ class AcmTest(unittest.TestCase):
         self.assertAlmostEqual(sum(50_000_000 < t <= 100_000_000 for t in times), 0.05 * rates[1] / 1000, delta=1.5)
 
     def test_wrong_words(self):
-        for options, message in [((), "--esn0 is missing"), (("--esn0", "9"), "right is -100dB to 100dB"), (("--esn0", "9dB"), "--symbols is missing"),
+        for options, message in [((), "--esn0 is missing"), (("--esn0", "9"), "write a value from -100dB to 100dB"), (("--esn0", "9dB"), "--symbols is missing"),
                                  (("--esn0", "9dB", "--symbols", "5", "--slope", "3"), "write a value from 1 to 2"),
-                                 (("--esn0", "9dB", "--symbols", "5", "--margin", "-1dB"), "right is 0dB to 100dB"),
+                                 (("--esn0", "9dB", "--symbols", "5", "--margin", "-1dB"), "write a value from 0dB to 100dB"),
                                  (("--esn0", "9dB", "--symbols", "5", "more"), "one file too many")]:
             done = self.acm([1.0], *options)
             self.assertEqual(done.returncode, 2, options)

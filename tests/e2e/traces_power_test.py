@@ -90,7 +90,7 @@ class PowerTest(unittest.TestCase):
         self.assertEqual(trace("from-power", path, "--sensitivity", "0.6", "--resample", "1ms", "-o", out).returncode, 0)
         self.assertIn(b'"step_ns": 1000000', trace("info", "--json", out).stdout)
         self.assertEqual(self.run_steps(path, "--sensitivity", "0.6", "--resample", "0.1ms"), self.run_steps(path, "--sensitivity", "0.6"))
-        self.refused("--resample: right is from one step", path, "--mean-margin", "3dB", "--resample", "61ms")
+        self.refused("--resample: write from one step", path, "--mean-margin", "3dB", "--resample", "61ms")
 
     def test_each_kind_of_file(self):
         want = expected(self.powers, 0.6)
@@ -216,7 +216,7 @@ class PowerTest(unittest.TestCase):
                                            ("dB", "301dB", "-3dB"), ("dB", "3db", "-3dB"), ("dB", "", "-3dB"), ("dB", "nandB", "-3dB")]:
             p = trace("from-power", decibels, "--unit", unit, "--sensitivity", sensitivity)
             self.assertEqual(p.returncode, 2, (unit, sensitivity))
-            self.assertIn(f"--sensitivity '{sensitivity}' is wrong".encode(), p.stderr)
+            self.assertIn(f"--sensitivity: \"{sensitivity}\" is not understood".encode(), p.stderr)
             self.assertIn(example.encode(), p.stderr)
 
     def test_texts_that_are_none(self):
@@ -327,9 +327,9 @@ class PowerTest(unittest.TestCase):
 
     def test_wrong_options(self):
         path = self.write("a", "1\n2\n")
-        for arguments, message in [((), b"the file is missing"), ((path,), b"say either --mean-margin"), ((path, path), b"one file too many"),
+        for arguments, message in [((), b"FILE is missing"), ((path,), b"say either --mean-margin"), ((path, path), b"one file too many"),
                                    ((path, "--mean-margin", "3dB", "--sensitivity", "1"), b"say either --mean-margin"),
-                                   ((path, "--mean-margin", "3"), b"right is 0dB to 60dB"), ((path, "--sensitivity", "0"), b"a power above 0"),
+                                   ((path, "--mean-margin", "3"), b"--mean-margin: \"3\" is not understood; write a value from 0dB to 60dB"), ((path, "--sensitivity", "0"), b"a power above 0"),
                                    ((path, "--mean-margin", "3dB", "--unit", "V"), b"write one of: linear, dB, dBm, mW, W"),
                                    ((path, "--mean-margin", "3dB", "--interleaver", "2000s"), b"is deeper than")]:
             p = trace("from-power", *arguments)

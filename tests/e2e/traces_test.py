@@ -140,8 +140,8 @@ class TracesTest(unittest.TestCase):
         self.assertEqual((p.returncode, p.stdout), (0, b"# step_ns 1000000\ntime_s,lost\n0,0\n0.003,1\n0.006,0\n"))
         self.assertIn(b"note: frames come less often than steps", p.stderr)
         for options, message in [(("-f", "dtnsim"), b"--rate is missing"), (("-f", "one", "--rate", "1bit/s"), b"--rate is for --format dtnsim"),
-                                 (("-f", "csv", "--nodes", "1,2"), b"--nodes is for"), (("-f", "one", "--nodes", "3,3"), b"right are two numbers"),
-                                 (("-f", "one", "--nodes", "3"), b"right are two numbers"), (("-f", "one", "--every", "1s"), b"--every is for"),
+                                 (("-f", "csv", "--nodes", "1,2"), b"--nodes is for"), (("-f", "one", "--nodes", "3,3"), b"write two different numbers"),
+                                 (("-f", "one", "--nodes", "3"), b"write two different numbers"), (("-f", "one", "--every", "1s"), b"--every is for"),
                                  (("-f", "dtnsim", "--rate", "unlimited"), b"--rate: unlimited is out of range"), (("-f", "frames", "--every", "0s"), b"--every: 0s is out of range")]:
             p = trace("convert", "A", "-", *options)
             self.assertEqual(p.returncode, 2)
@@ -231,8 +231,8 @@ class TracesTest(unittest.TestCase):
         self.assertIn(b"nothing would change", p.stderr)
 
     def test_wrong_options_and_files(self):
-        for arguments, message in [((), b"a command is missing: gen, from-power, convert, info, sites or acm; try "), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),
-                                   (("gen", "-p", "B"), b"right is A, F, H, leo-low, leo-high or jpl-47km"),
+        for arguments, message in [((), b"a command is missing: gen, from-power, convert, info, sites or acm; try "), (("gem",), b"'gem' is unknown"), (("gen",), b"the model is missing; write --preset"),
+                                   (("gen", "-p", "B"), b"write one of: A, F, H, leo-low, leo-high or jpl-47km"),
                                    (("gen", "-p", "A", "--steps", "0"), b"write a value of at least 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"write a duration"),
                                    (("sites", "--cloud", "0.4,1ns", "-o", "x"), b"below a thousandth of --step"),
@@ -242,8 +242,8 @@ class TracesTest(unittest.TestCase):
                                    (("gen", "--scintillation", "lognormal", "--elevation", "30", "--fibre", "3"), b"--fibre needs the --aperture"),
                                    (("gen", "--scintillation", "lognormal", "--index", "0.3", "--fried", "0.1m"), b"--fried needs an --elevation"),
                                    (("gen", "--scintillation", "lognormal", "--elevation", "30", "--fibre", "0"), b"a number of Zernike modes from 1"),
-                                   (("gen", "--scintillation", "lognormal", "--elevation", "30", "--profile", "slc"), b"right is hv57, slc-day, slc-night"),
-                                   (("convert", "A"), b"right is IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
+                                   (("gen", "--scintillation", "lognormal", "--elevation", "30", "--profile", "slc"), b"write hv57, slc-day, slc-night"),
+                                   (("convert", "A"), b"write IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
                                    (("convert", "A", "-", "-f", "xml"), b"write one of: compact, runs, steps, csv, one, dtnsim, frames")]:
             p = trace(*arguments)
             self.assertEqual(p.returncode, 2, arguments)

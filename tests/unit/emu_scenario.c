@@ -254,8 +254,8 @@ static const struct {
               "both"},
     {"sed: 1\n", "s.yaml:1: sed: unknown key; did you mean seed?"},
     {"forward: 7\n", "s.yaml:1: forward: a value is not expected here; write a map of its keys"},
-    {"seed: many\n", "s.yaml:1: seed: \"many\" is not understood; write a whole number from 0 "
-                     "to 9223372036854775807"},
+    {"seed: many\n", "s.yaml:1: seed: \"many\" is not understood; write a whole number "
+                     "without unit"},
     {"overhead: 70kB\n", "s.yaml:1: overhead: 70kB is out of range; write a value from 0 to "
                          "65535B"},
     {"exempt: arp\n", "s.yaml:1: exempt: \"arp\" is not known; write one of: none, signalling"},
@@ -322,16 +322,16 @@ static const struct {
                               "write forward.contacts"},
     {F "off_contact: wait\n", "s.yaml:2: forward.off_contact: \"wait\" is not known; write one of: "
                               "drop, hold"},
-    {F "duplicate: 2\n", "s.yaml:2: forward.duplicate: \"2\" is not a probability; write a number "
+    {F "duplicate: 2\n", "s.yaml:2: forward.duplicate: \"2\" is not understood; write a number "
                          "from 0 to 1, such as 0.05"},
-    {F "corrupt: nan\n", "s.yaml:2: forward.corrupt: \"nan\" is not a probability; write a number "
+    {F "corrupt: nan\n", "s.yaml:2: forward.corrupt: \"nan\" is not understood; write a number "
                          "from 0 to 1, such as 0.05"},
     {F "rules: [\"telex\"]\n",
-     "s.yaml:2: forward.rules: drop rule 'telex': 'telex' is wrong; right is data, red, green, "
+     "s.yaml:2: forward.rules: \"telex\" is not understood; write data, red, green, "
      "checkpoint, report, ack, cancel, cancel-ack or any, joined by +"},
     {F "rules: {report: 2}\n", "s.yaml:2: forward.rules: a map is not expected here; write a text "
                                "such as report:first=2,per=session"},
-    {E "iid: x\n", "s.yaml:3: forward.erasures.iid: \"x\" is not a probability; write a number "
+    {E "iid: x\n", "s.yaml:3: forward.erasures.iid: \"x\" is not understood; write a number "
                    "from 0 to 1, such as 0.05"},
     {E "trac: A\n", "s.yaml:3: forward.erasures.trac: unknown key; did you mean trace?"},
     {E "frame: end\n", "s.yaml:3: forward.erasures.frame: \"end\" is not known; write one of: any, "
@@ -347,11 +347,11 @@ static const struct {
     {E "gilbert_elliott: {good: 1ms}\n",
      "s.yaml:3: forward.erasures.gilbert_elliott: good and bad need a mean duration each"},
     {E "gilbert_elliott: {good: 0, bad: 1ms}\n",
-     "s.yaml:3: forward.erasures.gilbert_elliott.good: 0 is out of range; write a value from 1ns "
-     "to 366d"},
+     "s.yaml:3: forward.erasures.gilbert_elliott.good: 0 is out of range; write a value above 0, "
+     "at most 366d"},
     {"drop_log: a\npcap_before: b\npcap_after: a\n",
      "s.yaml: pcap_after: the file of drop_log; write another one"},
-    {"both: {duplicate: 3}\n", "s.yaml:1: both.duplicate: \"3\" is not a probability; write a "
+    {"both: {duplicate: 3}\n", "s.yaml:1: both.duplicate: \"3\" is not understood; write a "
                                "number from 0 to 1, such as 0.05"},
 };
 

@@ -61,46 +61,6 @@ START_TEST(calls)
 }
 END_TEST
 
-/* What argp_error would say; in a child, which it ends. */
-struct asked {
-    const char *arg;
-    bool *given;
-};
-
-static error_t take(int key, char *arg, struct argp_state *state)
-{
-    (void)key;
-    (void)arg;
-    (void)state;
-    return ARGP_ERR_UNKNOWN;
-}
-
-static void ask(void *ctx)
-{
-    const struct asked *a = ctx;
-    static const struct argp argp = {.parser = take};
-    struct argp_state state = {.root_argp = &argp, .err_stream = stdout, .name = (char *)"test"};
-    const struct address address = argument_address(&state, "x", a->arg);
-    *a->given = address_given(&address);
-}
-
-/* False: it was refused. */
-static bool is_address(const char *arg)
-{
-    bool *given = child_share(sizeof *given);
-    struct asked a = {.arg = arg, .given = given};
-    const bool right = child_call(ask, &a) == 0 && *given;
-    child_unshare(given, sizeof *given);
-    return right;
-}
-
-START_TEST(addresses_of_options)
-{
-    ck_assert(is_address("[::1]:5"));
-    ck_assert(!is_address("::1:5"));
-}
-END_TEST
-
 static void set_exit_code(void)
 {
     argp_err_exit_status = 2;
@@ -111,5 +71,4 @@ SUITE(os_child, t)
     tcase_add_checked_fixture(t, set_exit_code, NULL);
     tcase_add_test(t, programs);
     tcase_add_test(t, calls);
-    tcase_add_test(t, addresses_of_options);
 }

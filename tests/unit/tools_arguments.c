@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command line by a table: each type of an option, its other names, words, and the end. */
+/* A command line by a table: each type of an option, its other names, words, the end, and messages
+ * about what is wrong. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "conf/conf_arguments.h"
+#include "os/child.h"
 #include "tests/unit/suite.h"
 
 struct options {
@@ -16,8 +19,10 @@ struct options {
     enum { FIRST = 3, SECOND } choice;
     bool second;
     double share;
-    tick time;
-    uint64_t rate;
+    tick time, year;
+    uint64_t rate, octets, sessions, total;
+    struct address address;
+    double loss;
     struct options_part {
         const char *text;
         bool ended;
@@ -31,10 +36,25 @@ static void add_own(struct argp_state *state, const struct argument *o, char *ar
     *own += arg == NULL ? 1 : (int)strlen(arg) * (int)o->min;
 }
 
+static void set_pair(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    char *second = strchr(arg, ':');
+    (void)base;
+    if (second == NULL) {
+        argument_want(state, arg, "A:B, such as 1:2");
+        return;
+    }
+    *second++ = '\0';
+    (void)argument_number(state, o, arg);
+    (void)argument_number(state, o, second);
+}
+
 /* The first word ends the options that it can see: the rest is taken as it is. */
 static void take_words(struct argp_state *state, char *arg, void *base)
 {
     struct options *o = base;
+    if (strcmp(arg, "wrong") == 0)
+        argument_want(state, arg, "a right one");
     o->word = arg;
     o->last = state->argv[state->argc - 1];
     state->next = state->argc;
@@ -67,7 +87,18 @@ static const struct argument rows[] = {
     {"second", 0, "WORD", .help = "The second", .type = OPTION_CHOICE, .choices = "first|second",
      FIELD(second)},
     {"share", 0, "SHARE", .help = "A share", .type = OPTION_SHARE, FIELD(share)},
+    {"loss", 0, "SHARE", .help = "A share below 1", .type = OPTION_SHARE, .max = SHARE_BELOW_1,
+     FIELD(loss)},
+    {"octets", 0, "SIZE", .help = "32 bits", .type = OPTION_SIZE, .min = 1, .max = UINT32_MAX,
+     FIELD(octets)},
+    {"sessions", 0, "N|auto", .help = "Several words", .type = OPTION_COUNT, .min = 1, .max = 64,
+     .choices = "auto|all", FIELD(sessions)},
+    {"total", 0, "N", .help = "Above 0", .type = OPTION_COUNT, .min = 1, FIELD(total)},
+    {"address", 'a', "ADDRESS", .help = "An address", .type = OPTION_ADDRESS, FIELD(address)},
+    {"pair", 0, "A:B", .help = "Two numbers", .type = OPTION_COUNT, .max = 9, .own = set_pair},
     {NULL, .help = "Times:", .group = 2},
+    {"year", 0, "TIME", .help = "Above 0", .group = 2, .type = OPTION_DURATION, .min = 1,
+     .max = 366 * 86400 * TICK_S, FIELD(year)},
     {"time", 0, "TIME", OPTION_ARG_OPTIONAL, .help = "A time", .group = 2, .type = OPTION_DURATION,
      .without = "60s", FIELD(time), .min = TICK_MS},
     {"rate", 0, "RATE", .help = "A rate", .type = OPTION_RATE, .choices = "unlimited", .min = 1,
@@ -90,7 +121,7 @@ static struct options parse(const char *const *words)
 {
     static const struct argument_part parts[] = {
         {part_rows, offsetof(struct options, part), "Of the part:", 3, end_part}, {0}};
-    static const struct argument_table table = {rows,       "WORD…",     "A program.",
+    static const struct argument_table table = {rows,       "WORD...",   "A program.",
                                                 take_words, end_options, .parts = parts};
     struct options o = {.clear = true};
     char *argv[24] = {(char[]){"program"}}, text[24][80];
@@ -171,6 +202,112 @@ START_TEST(own_and_words)
     ck_assert_int_eq(o.own, 31);
     ck_assert_str_eq(o.word, "before");
     ck_assert_str_eq(parse((const char *const[]){"-s", "one", NULL}).word, "the last");
+}
+END_TEST
+
+/* ---- messages ---- */
+
+struct asked {
+    const char *const *words;
+    int end; /* of a pipe */
+};
+
+static void ask(void *ctx)
+{
+    const struct asked *a = ctx;
+    dup2(a->end, STDERR_FILENO);
+    (void)parse(a->words);
+}
+
+/* The first line after "program: " that the program ends with. */
+static void refused_with(const char *const *words, const char *message)
+{
+    char text[1024], expected[1024];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    struct asked a = {.words = words, .end = ends[1]};
+    (void)child_call(ask, &a); /* which exits with 2 */
+    close(ends[1]);
+    const ssize_t n = read(ends[0], text, sizeof text - 1);
+    close(ends[0]);
+    ck_assert_int_gt(n, 0);
+    text[n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(expected, sizeof expected, "program: %s", message);
+    ck_assert_str_eq(text, expected);
+}
+
+static const struct {
+    const char *words[3], *message;
+} messages[] = {
+    /* the option as it was written */
+    {{"-c", "x"}, "-c: \"x\" is not understood; write a whole number from 0 to 100"},
+    {{"-cx"}, "-c: \"x\" is not understood; write a whole number from 0 to 100"},
+    {{"-scx"}, "-c: \"x\" is not understood; write a whole number from 0 to 100"},
+    {{"--count", "x"}, "--count: \"x\" is not understood; write a whole number from 0 to 100"},
+    {{"--coun=x"}, "--count: \"x\" is not understood; write a whole number from 0 to 100"},
+    {{"--bundles=x"}, "--bundles: \"x\" is not understood; write a whole number from 0 to 100"},
+    {{"-nx"}, "-n: \"x\" is not understood; write a whole number from 0 to 100"},
+    {{"wrong"}, "WORD: \"wrong\" is not understood; write a right one"},
+    /* ranges */
+    {{"--count", "101"}, "--count: 101 is out of range; write a value from 0 to 100"},
+    {{"--total", "0"}, "--total: 0 is out of range; write a value of at least 1"},
+    {{"--total", "x"}, "--total: \"x\" is not understood; write a whole number of at least 1"},
+    {{"--time=1us"}, "--time: 1us is out of range; write a value of at least 1ms"},
+    {{"--year=0"}, "--year: 0 is out of range; write a value above 0, at most 366d"},
+    {{"--octets=5GB"}, "--octets: 5GB is out of range; write a value from 1B to 4.29GB"},
+    {{"--size", "10000000TB"}, "--size: 10000000TB is out of range; write a smaller value"},
+    {{"--narrow=0"}, "--narrow: 0 is out of range; write a value from 1 to 4294967295"},
+    /* words instead of a number */
+    {{"--sessions=x"},
+     "--sessions: \"x\" is not understood; write a whole number from 1 to 64, or auto, or all"},
+    {{"--sessions=65"},
+     "--sessions: 65 is out of range; write a value from 1 to 64, or auto, or all"},
+    {{"--rate=fast"},
+     "--rate: \"fast\" is not understood; write a rate with its unit, such as "
+     "500Mbit/s, 2.5Gbit/s, or unlimited"},
+    {{"--choice", "third"}, "--choice: \"third\" is not known; write one of: first, second"},
+    /* shares */
+    {{"--share", "2"},
+     "--share: \"2\" is not understood; write a number from 0 to 1, such as 0.05"},
+    {{"--share", "-1"},
+     "--share: \"-1\" is not understood; write a number from 0 to 1, such as 0.05"},
+    {{"--share", "nan"},
+     "--share: \"nan\" is not understood; write a number from 0 to 1, such as 0.05"},
+    {{"--share", "50 %"}, "--share: \"50 %\" is not understood; write 0.5"},
+    {{"--loss", "1"},
+     "--loss: \"1\" is not understood; write a number from 0 to below 1, such as 0.05"},
+    {{"--loss", "100%"},
+     "--loss: \"100%\" is not understood; write a number from 0 to below 1, such as 0.05"},
+    /* others */
+    {{"--address", "::1:5"},
+     "--address: \"::1:5\" is not understood; write a numeric address and a "
+     "port, such as 127.0.0.1:1113 or [::1]:1113"},
+    {{"-a", "here"},
+     "-a: \"here\" is not understood; write a numeric address and a "
+     "port, such as 127.0.0.1:1113 or [::1]:1113"},
+    {{"--service", ""},
+     "--service: \"\" is not understood; write a name or a number of at most 63 "
+     "characters, such as 2000"},
+    {{"--time=soon"},
+     "--time: \"soon\" is not understood; write a duration with its unit, such as "
+     "30ms, 500us, 2s, 1h"},
+    {{"--pair", "1"}, "--pair: \"1\" is not understood; write A:B, such as 1:2"},
+    {{"--pair", "1:x"}, "--pair: \"x\" is not understood; write a whole number from 0 to 9"},
+};
+
+START_TEST(what_is_said)
+{
+    refused_with(messages[_i].words, messages[_i].message);
+}
+END_TEST
+
+START_TEST(addresses)
+{
+    const struct options o =
+        parse((const char *const[]){"--address", "[::1]:5", "--loss=0.5", NULL});
+    ck_assert_uint_eq(address_port(&o.address), 5);
+    ck_assert_double_eq(o.loss, 0.5);
 }
 END_TEST
 
@@ -257,6 +394,8 @@ SUITE(tools_arguments, t)
     tcase_add_test(t, defaults_stay);
     tcase_add_test(t, other_names);
     tcase_add_test(t, own_and_words);
+    tcase_add_test(t, addresses);
+    tcase_add_loop_test(t, what_is_said, 0, sizeof messages / sizeof *messages);
     tcase_add_exit_test(t, above_its_range, 2);
     tcase_add_exit_test(t, below_its_range, 2);
     tcase_add_exit_test(t, above_its_width, 2);

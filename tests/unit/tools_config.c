@@ -319,7 +319,7 @@ static const struct {
     {LINK "    segment: 70kB\n",
      "n.yaml:9: links[to-2].segment: 70kB is out of range; write a value from 64B to 65kB"},
     {LINK "    sessions: all\n", "n.yaml:9: links[to-2].sessions: \"all\" is not understood; write "
-                                 "a whole number without unit, "
+                                 "a whole number from 1 to 65536, "
                                  "or auto"},
     {LINK "    sessions: 0\n",
      "n.yaml:9: links[to-2].sessions: 0 is out of range; write a value from 1 to 65536, or "

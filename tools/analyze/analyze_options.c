@@ -22,7 +22,7 @@ static void add_file(struct analyze_options *o, struct argp_state *state, const 
                      bool drops)
 {
     if (o->files_len == OPTIONS_FILES_MAX)
-        argp_error(state, "more than %d files", OPTIONS_FILES_MAX);
+        argp_error(state, "there are more than %d files", OPTIONS_FILES_MAX);
     o->files[o->files_len++] = (struct input_file){.path = path, .drops = drops, .at = o->at};
 }
 
@@ -43,8 +43,7 @@ static void add_input(struct argp_state *state, char *path, void *base)
     }
     size_t n = analyze_folder_logs(path, &logs);
     if (n == 0)
-        argp_error(state, "%s has no logs: *.segments.csv, *.bundles.csv or *.drops.csv are wanted",
-                   path);
+        argp_error(state, "%s has no logs: *.segments.csv, *.bundles.csv or *.drops.csv", path);
     for (size_t i = 0; i < n; i++) {
         add_file(o, state, logs[i], false); /* which ends the program when there are too many */
         o->owned[o->owned_len++] = logs[i];
@@ -54,6 +53,7 @@ static void add_input(struct argp_state *state, char *path, void *base)
 
 static void set_ports(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)row;
     struct analyze_options *o = base;
     const char *p = arg;
     bool another = true;
@@ -62,8 +62,8 @@ static void set_ports(struct argp_state *state, const struct argument *row, char
         unsigned long v = strtoul(p, &end, 10);
         if (*p < '0' || *p > '9' || v < 1 || v > 65535 || (*end != ',' && *end != '\0') ||
             o->watch.ports_len == OPTIONS_PORTS_MAX) {
-            argument_want(state, row->name, arg,
-                          "up to 64 numbers from 1 to 65535, as in 1113 or 1113,2113");
+            argument_want(state, arg,
+                          "up to 64 numbers from 1 to 65535, such as 1113 or 1113,2113");
             return;
         }
         o->ports[o->watch.ports_len++] = (uint16_t)v;
@@ -98,6 +98,7 @@ static bool parse_end(struct watch_end *end, char *text)
 
 static void add_engine(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)row;
     struct analyze_options *o = base;
     char text[128];
     const char *equal = strrchr(arg, '=');
@@ -110,14 +111,14 @@ static void add_engine(struct argp_state *state, const struct argument *row, cha
         ok = parse_end(&e.end, text) && units_count(equal + 1, WATCH_UNKNOWN - 1, &e.number) == 0;
     }
     if (!ok)
-        argument_want(state, row->name, arg,
-                      "an address and a number, as in 10.0.0.2=2 or [::1]:1113=2");
+        argument_want(state, arg, "an address and a number, such as 10.0.0.2=2 or [::1]:1113=2");
     o->engines[o->watch.engines_len++] = e;
     o->watch.engines = o->engines;
 }
 
 static void set_clock(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)row;
     struct analyze_options *o = base;
     char text[64];
     const char *equal = strchr(arg, '=');
@@ -138,10 +139,9 @@ static void set_clock(struct argp_state *state, const struct argument *row, char
              clocks_fix_find(o->fixes, o->fixes_len, f.node) == NULL;
     }
     if (!ok) {
-        argument_want(
-            state, row->name, arg,
-            "auto, or a node and what its clock is ahead, each node once, as in 2=3.2s or "
-            "2=-15ms");
+        argument_want(state, arg,
+                      "auto, or a node and what its clock is ahead, each node once, such as "
+                      "2=3.2s or 2=-15ms");
         return;
     }
     f.offset_ns = *equal == '-' ? -(double)by : (double)by;
@@ -167,6 +167,7 @@ static void check_options(struct argp_state *state, void *base)
 
 static void add_session(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)row;
     struct analyze_options *o = base;
     char text[64];
     const char *colon = strchr(arg, ':');
@@ -179,8 +180,7 @@ static void add_session(struct argp_state *state, const struct argument *row, ch
              units_count(colon + 1, UINT64_MAX - 1, &n->number) == 0;
     }
     if (!ok)
-        argument_want(state, row->name, arg,
-                      "the originator's and the session's number, as in 1:17");
+        argument_want(state, arg, "the originator's and the session's number, such as 1:17");
     for (size_t i = 0; i < o->names_len; i++)
         if (o->names[i].originator == n->originator && o->names[i].number == n->number)
             return;

@@ -29,10 +29,9 @@ struct make_options {
 static void set_eid(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (eid_parse(arg, argument_field(o, base)) != 0)
-        argp_error(state,
-                   "--%s %s: not an EID; ipn:NODE.SERVICE, ipn:ALLOCATOR.NODE.SERVICE, "
-                   "dtn://NODE/DEMUX or dtn:none is expected",
-                   o->name, arg);
+        argument_want(state, arg,
+                      "ipn:NODE.SERVICE, ipn:ALLOCATOR.NODE.SERVICE, dtn://NODE/DEMUX or dtn:none, "
+                      "such as ipn:1.2");
 }
 
 static void set_previous(struct argp_state *state, const struct argument *o, char *arg, void *base)
@@ -71,7 +70,10 @@ static void add_flags(struct argp_state *state, const struct argument *o, char *
         while (f->bit != 0 && (f->bit == BUNDLE_IS_FRAGMENT || strcmp(f->name, name) != 0))
             f++;
         if (f->bit == 0)
-            argp_error(state, "--flags: no flag \"%s\"; see --help", name);
+            argument_wrong(state,
+                           "\"%s\" is not known; write a list of the flags in --help, such as "
+                           "no-fragment,app-ack",
+                           name);
         *flags |= f->bit;
     }
 }
@@ -86,12 +88,19 @@ static char *after_colon(char *text)
     return colon + 1;
 }
 
+/* As it was written, for a message. */
+static void join_parts(char *second)
+{
+    if (second != NULL)
+        second[-1] = ':';
+}
+
 static void set_fragment(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     struct bundle *b = &((struct make_options *)base)->bundle;
     char *total = after_colon(arg);
     if (total == NULL) {
-        argp_error(state, "--fragment %s: OFFSET:TOTAL is expected", arg);
+        argument_want(state, arg, "OFFSET:TOTAL, such as 0:1000");
         return;
     }
     b->flags |= BUNDLE_IS_FRAGMENT;
@@ -102,13 +111,12 @@ static void set_fragment(struct argp_state *state, const struct argument *o, cha
 
 static void set_hops(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
+    static const struct argument hop_count = {.name = "hop-limit", .type = OPTION_COUNT};
     struct bundle *b = &((struct make_options *)base)->bundle;
     char *count = after_colon(arg);
     b->has_hops = true;
     b->hop_limit = argument_number(state, o, arg);
-    b->hop_count = count == NULL ? 0 : argument_number(state, o, count);
-    if (b->hop_limit < 1 || b->hop_limit > 255)
-        argp_error(state, "--hop-limit %s: 1 to 255 is expected (RFC 9171 §4.4.3)", arg);
+    b->hop_count = count == NULL ? 0 : argument_number(state, &hop_count, count);
 }
 
 static bool put_hex(struct make_options *o, const char *hex)
@@ -130,7 +138,9 @@ static void add_block(struct argp_state *state, const struct argument *row, char
     char *flags = after_colon(arg), *hex = flags == NULL ? NULL : after_colon(flags);
     size_t start = o->block_used;
     if (hex == NULL || !put_hex(o, hex)) {
-        argp_error(state, "--block: TYPE:FLAGS:HEX with at most 64 KiB in all is expected");
+        join_parts(flags);
+        join_parts(hex);
+        argument_want(state, arg, "TYPE:FLAGS:HEX, such as 200:0:0a1f, with at most 64 KiB in all");
         return;
     }
     if (b->others_len == BUNDLE_INLINE_MAX) {
@@ -157,8 +167,8 @@ static void add_priority(struct argp_state *state, const struct argument *row, c
     uint64_t n = ordinal == NULL ? 0 : argument_number(state, row, ordinal);
     if (q.priority == BUNDLE_PRIORITIES || n > QOS_ORDINAL_MAX ||
         (ordinal != NULL && q.priority != BUNDLE_EXPEDITED)) {
-        argp_error(state,
-                   "--priority: bulk, normal, expedited, or expedited:N with N from 0 to 254");
+        join_parts(ordinal);
+        argument_want(state, arg, "bulk, normal, expedited, or expedited:N with N from 0 to 254");
         return;
     }
     if (b->others_len == BUNDLE_INLINE_MAX || o->block_used > BLOCK_BYTES_MAX - QOS_CONTENT_MAX) {
@@ -187,7 +197,7 @@ static void check_options(struct argp_state *state, void *base)
     if (eid_is_none(&o->bundle.destination))
         argp_error(state, "--destination is missing");
     if ((o->payload_path == NULL) == (o->text == NULL))
-        argp_error(state, "one of --payload and --text is expected");
+        argp_error(state, "write one of --payload and --text");
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct make_options, member)
@@ -218,8 +228,8 @@ static const struct argument options[] = {
      FIELD(bundle.previous)},
     {"age", 0, "TIME", .help = "Add a bundle age block", .type = OPTION_DURATION, .own = set_age,
      FIELD(bundle.age_ms)},
-    {"hop-limit", 0, "N[:COUNT]", .help = "Add a hop count block", .type = OPTION_COUNT,
-     .own = set_hops},
+    {"hop-limit", 0, "N[:COUNT]", .help = "Add a hop count block", .type = OPTION_COUNT, .min = 1,
+     .max = 255 /* RFC 9171 §4.4.3 */, .own = set_hops},
     {"priority", 0, "CLASS[:N]",
      .help = "Add a priority block (type 193): bulk, normal, expedited, or expedited:N with an "
              "ordinal, 0 to 254",

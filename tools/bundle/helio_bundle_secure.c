@@ -103,7 +103,7 @@ void secure_take_file(struct argp_state *state, char *arg, void *base)
 {
     struct secure_options *o = base;
     if (o->input != NULL)
-        argp_error(state, "\"%s\": one FILE is expected", arg);
+        argp_error(state, "\"%s\" is one word too many; write one FILE", arg);
     o->input = arg;
 }
 
@@ -134,30 +134,11 @@ static void set_scope(struct argp_state *state, const struct argument *o, char *
         while (f->name != NULL && (strlen(f->name) != n || strncmp(f->name, p, n) != 0))
             f++;
         if (f->name == NULL)
-            argument_want(state, o->name, arg, "all, none, or a list of primary,target,security");
+            argument_want(state, arg, "all, none, or a list such as primary,target,security");
         scope |= f->bit;
         p += n + (p[n] == ',');
     }
     *(uint64_t *)argument_field(o, base) = scope;
-}
-
-static enum security_variant variant_of(struct argp_state *state, bool cipher, const char *arg)
-{
-    static const struct {
-        const char *text;
-        bool cipher;
-        enum security_variant variant;
-    } names[] = {{"256", false, SECURITY_HMAC_256},
-                 {"384", false, SECURITY_HMAC_384},
-                 {"512", false, SECURITY_HMAC_512},
-                 {"128", true, SECURITY_AES_128},
-                 {"256", true, SECURITY_AES_256}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (names[i].cipher == cipher && strcmp(names[i].text, arg) == 0)
-            return names[i].variant;
-    }
-    argument_want(state, "bits", arg, cipher ? "128 or 256" : "256, 384 or 512");
-    return SECURITY_HMAC_384;
 }
 
 /* The lengths that fit: an HMAC key may have any (RFC 2104). */
@@ -175,17 +156,17 @@ static void check_key(struct argp_state *state, const struct secure_options *o)
                      8 * want, want);
 }
 
-static void set_variant(struct argp_state *state, const struct argument *o, char *arg, void *base)
+static void set_cipher(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    enum security_variant *v = argument_field(o, base);
-    *v = variant_of(state, *v == SECURITY_AES_128 || *v == SECURITY_AES_256, arg);
+    *(enum security_variant *)argument_field(o, base) =
+        argument_choice(state, o, arg) == 0 ? SECURITY_AES_128 : SECURITY_AES_256;
 }
 
 static void set_source(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     struct secure_options *o = argument_field(row, base);
     if (eid_parse(arg, &o->source) != 0)
-        argument_want(state, row->name, arg, "an endpoint id, ipn:1.0 or dtn://node/");
+        argument_want(state, arg, "an endpoint, such as ipn:1.0 or dtn://node/");
     o->has_source = true;
 }
 
@@ -195,17 +176,13 @@ static void check_options(struct argp_state *state, void *base)
     if (o->input == NULL)
         argp_error(state, "FILE is missing; \"-\" is standard input");
     else if (o->keys_len != 1)
-        argp_error(state, "--key FILE is expected once");
+        argp_error(state, "write --key FILE once");
     else
         check_key(state, o);
     if (o->targets_len == 0)
         o->targets[o->targets_len++] = 1;
 }
 
-#define BITS_OPTION(text)                                                                          \
-    {                                                                                              \
-        "bits", 0, "N", .help = text, .own = set_variant, SECURE_FIELD(variant)                    \
-    }
 #define COMMON_OPTIONS                                                                             \
     {"key", 'k', "FILE",                                                                           \
      .help = "File with the key: one line of hexadecimal digits, for its owner and group only",    \
@@ -215,6 +192,7 @@ static void check_options(struct argp_state *state, void *base)
          "BLOCK",                                                                                  \
          .help = "payload (default), primary, or a block number; may be repeated",                 \
          .type = OPTION_COUNT,                                                                     \
+         .choices = "payload|primary",                                                             \
          SECURE_OWN(add_target)},                                                                  \
         {"source", 's', "EID", .help = "Security source; the bundle's source",                     \
          SECURE_OWN(set_source)},                                                                  \
@@ -236,9 +214,15 @@ static void check_options(struct argp_state *state, void *base)
     }
 
 static const struct argument sign_options[] = {
-    BITS_OPTION("HMAC-SHA2 of 256, 384 (default) or 512 bits"), COMMON_OPTIONS, {0}};
+    {"bits", 0, "N", .help = "HMAC-SHA2 of 256, 384 (default) or 512 bits", .type = OPTION_CHOICE,
+     .choices = "256|384|512", .min = SECURITY_HMAC_256, SECURE_FIELD(variant)},
+    COMMON_OPTIONS,
+    {0}};
 static const struct argument encrypt_options[] = {
-    BITS_OPTION("AES-GCM with a key of 128 or 256 (default) bits"), COMMON_OPTIONS, {0}};
+    {"bits", 0, "N", .help = "AES-GCM with a key of 128 or 256 (default) bits",
+     .type = OPTION_CHOICE, .choices = "128|256", .own = set_cipher, SECURE_FIELD(variant)},
+    COMMON_OPTIONS,
+    {0}};
 
 static struct security_request request_of(const struct secure_options *o,
                                           const struct security_bundle *b)

@@ -27,17 +27,17 @@ struct command {
 
 const char *argp_program_version = "helio-csts " HELIO_VERSION;
 
-static struct csts_oid oid_of(struct argp_state *state, const char *option, const char *arg)
+static struct csts_oid oid_of(struct argp_state *state, const char *arg)
 {
     struct csts_oid oid = {0};
     if (!csts_oid_parse(arg, &oid))
-        argument_want(state, option, arg, "an object identifier such as 1.3.112.4.7.84");
+        argument_want(state, arg, "an object identifier, such as 1.3.112.4.7.84");
     return oid;
 }
 
 static void set_oid(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    *(struct csts_oid *)argument_field(o, base) = oid_of(state, o->name, arg);
+    *(struct csts_oid *)argument_field(o, base) = oid_of(state, arg);
 }
 
 static void set_password(struct argp_state *state, const struct argument *o, char *path, void *base)
@@ -45,23 +45,22 @@ static void set_password(struct argp_state *state, const struct argument *o, cha
     char *out = argument_field(o, base), why[160];
     struct sle_identity who;
     if (secret_file_line(path, out, o->size, why, sizeof why) < 0)
-        argp_error(state, "--%s %s: %s", o->name, path, why);
+        argument_wrong(state, "%s", why);
     else if (!sle_password_read(out, &who))
-        argp_error(state, "--%s %s: hexadecimal digits are wanted, two for an octet", o->name,
-                   path);
+        argument_wrong(state, "%s: write a file with hexadecimal digits, two for an octet", path);
 }
 
 static void set_authority(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (!sle_authority_ok(arg))
-        argument_want(state, o->name, arg, "3 to 16 characters without blanks");
+        argument_want(state, arg, "3 to 16 characters without blanks, such as STATION");
     argument_set_value(state, o, arg, base);
 }
 
 static void set_port(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (!sle_port_name_ok(arg))
-        argument_want(state, o->name, arg, "1 to 128 characters");
+        argument_want(state, arg, "1 to 128 characters, such as MD");
     argument_set_value(state, o, arg, base);
 }
 
@@ -151,7 +150,7 @@ static void set_token(struct argp_state *state, const struct argument *row, char
     struct provider_options *o = argument_field(row, base);
     char why[160];
     if (secret_file_line(arg, o->token_text, sizeof o->token_text, why, sizeof why) < 0)
-        argp_error(state, "--token-file %s: %s", arg, why);
+        argument_wrong(state, "%s", why);
     o->token = o->token_text;
 }
 
@@ -176,7 +175,9 @@ static void check_provider(struct argp_state *state, void *base)
     struct provider_options *o = &((struct options *)base)->provider;
     o->has_metrics = address_given(&o->metrics);
     if (o->figures == NULL)
-        argp_error(state, "the table of figures is missing");
+        argp_error(
+            state,
+            "FIGURES.csv is missing: the table of figures, such as examples/csts-figures.csv");
     if (o->forward.latency > 0 && !o->forward.timely)
         argp_error(state, "--latency is of --forward-mode timely");
     if (o->forward.sequenced && o->forward.timely)
@@ -231,7 +232,7 @@ static void set_resource(struct argp_state *state, const struct argument *o, cha
         l->instance = (uint32_t)argument_number(state, o, colon + 1);
     }
     l->kind = colon == NULL ? CSTS_LIST_RESOURCE_TYPE : CSTS_LIST_RESOURCE;
-    l->oid = oid_of(state, o->name, arg);
+    l->oid = oid_of(state, arg);
 }
 
 static void add_label(struct argp_state *state, const struct argument *row, char *arg, void *base)
@@ -239,14 +240,14 @@ static void add_label(struct argp_state *state, const struct argument *row, char
     struct monitor_options *o = argument_field(row, base);
     if (o->label_count == CSTS_NAMES_MAX)
         argp_error(state, "at most %d times --parameter", CSTS_NAMES_MAX);
-    o->labels[o->label_count++] = oid_of(state, row->name, arg);
+    o->labels[o->label_count++] = oid_of(state, arg);
 }
 
 static void take_monitored(struct argp_state *state, char *arg, void *base)
 {
     if (state->arg_num > 0)
         argp_error(state, "\"%s\" is one word too many", arg);
-    ((struct options *)base)->monitor.to = argument_address(state, "ADDRESS", arg);
+    ((struct options *)base)->monitor.to = argument_address(state, arg);
 }
 
 static void finish_list(struct argp_state *state, struct monitor_options *o)
@@ -272,7 +273,7 @@ static void finish_monitor(struct argp_state *state, void *base)
 {
     struct monitor_options *o = &((struct options *)base)->monitor;
     if (state->arg_num == 0)
-        argp_error(state, "the provider's ADDRESS is missing");
+        argp_error(state, "ADDRESS is missing: the provider's, such as 127.0.0.1:5200");
     if (o->events && (o->get || o->cycle > 0) && o->label_count > 0)
         argp_error(state, "--parameter names events with --events: without --get and --cycle");
     if (!o->get && !o->events && o->cycle == 0)
@@ -328,13 +329,13 @@ static void take_forward(struct argp_state *state, char *arg, void *base)
     else if (state->arg_num == 1)
         o->frames = arg;
     else
-        o->to = argument_address(state, "ADDRESS", arg);
+        o->to = argument_address(state, arg);
 }
 
 static void set_when(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (!user_when_parse(arg, argument_field(o, base)))
-        argument_want(state, o->name, arg, "a time such as +2s or 2026-11-22T18:00:00Z");
+        argument_want(state, arg, USER_WHEN_HINT);
 }
 
 static void check_forward(struct argp_state *state, void *base)
@@ -345,7 +346,9 @@ static void check_forward(struct argp_state *state, void *base)
     if (o->reset && o->last_only)
         argp_error(state, "--reset and --report last exclude each other");
     if (o->frames == NULL)
-        argp_error(state, "the provider's ADDRESS and the file of FRAMES are wanted");
+        argp_error(
+            state,
+            "ADDRESS or FRAMES is missing: the provider's, such as 127.0.0.1:5200, and a file");
     check_terms(state, &o->terms, false);
 }
 

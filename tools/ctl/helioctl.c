@@ -303,9 +303,13 @@ static int parse_time(const char *option, const char *text, tick *out)
         return usage("a time is missing after ", option);
     char seconds[32]; /* a bare number is one of seconds, as of helio-ping and helio-perf */
     snprintf(seconds, sizeof seconds, "%.28ss", text);
-    return (units_duration(text, out) < 0 && units_duration(seconds, out) < 0) || *out < TICK_MS
-               ? usage("write a time such as 3s, 500ms or, in seconds, 0.5, not ", text)
-               : -1;
+    if ((units_duration(text, out) == 0 || units_duration(seconds, out) == 0) && *out >= TICK_MS)
+        return -1;
+    fprintf(stderr,
+            "helioctl: %s: \"%s\" is not understood; write a time such as 3s, 500ms or, in "
+            "seconds, 0.5\n",
+            option, text);
+    return 2;
 }
 
 static int parse_option(int argc, char **argv, struct request *r)
@@ -331,8 +335,8 @@ static int parse_option(int argc, char **argv, struct request *r)
             if (parse_time(a, argv[++i], &r->interval) >= 0)
                 return 2;
         } else if (strcmp(a, "-n") == 0 || strcmp(a, "--count") == 0) {
-            if (argv[++i] == NULL || units_count(argv[i], UINT32_MAX, &r->looks) < 0)
-                return usage("a number is missing after ", a);
+            if (++i == argc || units_count(argv[i], UINT32_MAX, &r->looks) < 0)
+                return usage("write a whole number, such as 10, after ", a);
         } else if (*a == '-') {
             return usage("unknown option ", a);
         } else if (r->words_len == 0 && r->config == NULL && r->socket == NULL &&

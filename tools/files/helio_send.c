@@ -46,7 +46,8 @@ static void check_options(struct argp_state *state, void *base)
     if (o->name != NULL && o->paths_len != 1)
         argp_error(state, "--name is for one file");
     if (o->name != NULL && !files_name_good(slice_of(o->name, strlen(o->name)), true))
-        argp_error(state, "--name '%s': a name is wanted, with parts between slashes", o->name);
+        argp_error(state, "--name: \"%s\" is not understood; write a name, such as logs/today.tar",
+                   o->name);
     if (!p->waits)
         o->files.wait = o->link.lifetime_ms * TICK_MS;
 }
@@ -60,7 +61,7 @@ static void take_words(struct argp_state *state, char *arg, void *base)
     o->paths = state->argv + state->next;
     o->paths_len = (size_t)(state->argc - state->next);
     if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &o->files.receiver) != 0)
-        argp_error(state, "'%s': the receiver's endpoint is wanted, such as ipn:2.2001", arg);
+        argument_want(state, arg, "the receiver's endpoint, such as ipn:2.2001");
     state->next = state->argc;
 }
 

@@ -34,10 +34,9 @@ static const struct argument telemetry[] = {
      FRAMES_COUNT(format.length, 1, FRAME_LENGTH_MAX)},
     {"fhec", 0, .help = "AOS: with a frame header error control field", .group = 5,
      FRAMES_FLAG(format.fhec)},
-    {"rs", 0, "N", .help = "CADUs: Reed-Solomon (255,N): 223 or 239; none", .group = 8,
-     .own = frames_set_rs},
+    {"rs", 0, "N", .help = "CADUs: Reed-Solomon (255,N): 223 or 239; none", .group = 8, FRAMES_RS},
     {"ldpc", 0, "RATE", .help = "CADUs: 1/2, 2/3, 4/5 (with the long marker) or 7/8; none",
-     .group = 8, .own = frames_set_ldpc},
+     .group = 8, FRAMES_LDPC},
     {"interleave", 0, "N", .help = "Codewords of a codeblock, 1 to 8 (5)", .group = 8,
      FRAMES_COUNT(depth, 1, RS_DEPTH_MAX)},
     {"basis", 0, "NAME", .help = "Of symbols: dual (default) or conventional", .group = 8,
@@ -86,7 +85,7 @@ const struct argument frames_farm_options[] = {
      FRAMES_WORD(to, "frames|cadu|cltu|packets|modem")},
     {"randomise", 0, .help = "Randomise its CADUs", .group = 2, FRAMES_FLAG(randomise)},
     {"window", 0, "W", .help = "Of FARM-1: even, 2 to 254 (20)", .group = 4,
-     FRAMES_COUNT(cop.farm_window, 1, 255)},
+     FRAMES_COUNT(cop.farm_window, 2, 254)},
     {"interval", 0, "TIME", .help = "Between telemetry frames (100ms)", .group = 4,
      .type = OPTION_DURATION, .min = TICK_MS, FRAMES_FIELD(cop.interval)},
     {"busy", 0, "SHARE", .help = "That share of intervals has no buffer: Wait", .group = 7,
@@ -110,7 +109,7 @@ static void check_telemetry(struct argp_state *state, struct frames_options *o)
     struct mpdu_pack_config c = {
         .format = o->format, .scid = (uint16_t)o->scid, .idle = PACKET_ENCAP};
     if (o->format.kind == FRAME_TC)
-        argp_error(state, "--kind: tm, aos or uslp is expected; telecommands are TC frames anyway");
+        argp_error(state, "--kind: write tm, aos or uslp; telecommands are TC frames anyway");
     else if (frame_format_problem(&o->format) != NULL)
         argp_error(state, "%s", frame_format_problem(&o->format));
     else if (mpdu_pack_problem(&c) != NULL)
@@ -126,7 +125,7 @@ static void check_contents(struct argp_state *state, const char *option, enum co
                            enum content coded)
 {
     if (given != CONTENT_FRAMES && given != coded)
-        argp_error(state, "--%s: frames or %s is expected", option,
+        argp_error(state, "--%s: write frames or %s", option,
                    coded == CONTENT_CLTU ? "cltu" : "cadu");
 }
 
@@ -135,11 +134,14 @@ void frames_check_cop(struct argp_state *state, struct frames_options *o)
     const struct cop_options *c = &o->cop;
     bool sends = o->command->run == command_fop;
     if (!address_given(&c->local) || !address_given(&c->remote))
-        argp_error(state, "--local ADDRESS and --remote ADDRESS are expected");
+        argp_error(state,
+                   "--local ADDRESS and --remote ADDRESS are missing; write them such as --local "
+                   "127.0.0.1:5201 --remote 127.0.0.1:5202");
     if (sends && o->input == NULL)
-        argp_error(state, "FILE is expected, with packets; - is standard input");
-    if (!sends && (c->farm_window % 2 != 0 || c->farm_window > 254))
-        argp_error(state, "--window %u: FARM-1's is even, 2 to 254", c->farm_window);
+        argp_error(state, "FILE is missing: one with packets; - is standard input");
+    if (!sends && c->farm_window % 2 != 0)
+        argp_error(state, "--window: %u is odd; write an even number from 2 to 254, such as 20",
+                   c->farm_window);
     check_contents(state, "to", o->to, sends ? CONTENT_CLTU : CONTENT_CADU);
     check_contents(state, "from", o->from, sends ? CONTENT_CADU : CONTENT_CLTU);
     o->format.ocf = true;

@@ -7,58 +7,34 @@
 
 #define LENGTH_DEFAULT 1115
 
-static int find_word(const char *text, const char *const *words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(text, words[i]) == 0)
-            return i;
-    return -1;
-}
-
 static void set_convolutional(struct argp_state *state, const struct argument *row, char *arg,
                               void *base)
 {
-    static const char *const rates[CONV_RATES] = {"1/2", "2/3", "3/4", "5/6", "7/8"};
     struct frames_options *o = base;
-    const int i = find_word(arg, rates, CONV_RATES);
-    if (i < 0)
-        argument_want(state, row->name, arg, "1/2, 2/3, 3/4, 5/6 or 7/8");
     o->coded = true;
-    o->convolutional = conv_format_of((enum conv_rate)i);
+    o->convolutional = conv_format_of((enum conv_rate)argument_choice(state, row, arg));
 }
 
 void frames_set_rs(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    static const char *const codes[] = {"223", "239"};
     struct frames_options *o = base;
-    const int i = find_word(arg, codes, 2);
-    if (i < 0)
-        argument_want(state, row->name, arg, "223 or 239");
-    o->rs = i == 0 ? 223 : 239;
+    o->rs = argument_choice(state, row, arg) == 0 ? 223 : 239;
 }
 
 void frames_set_ldpc(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    static const char *const rates[LDPC_RATES] = {"1/2", "2/3", "4/5", "7/8"};
     struct frames_options *o = base;
-    const int i = find_word(arg, rates, LDPC_RATES);
-    if (i < 0)
-        argument_want(state, row->name, arg, "1/2, 2/3, 4/5 or 7/8");
     o->ldpc_coded = true;
-    o->ldpc_rate = (enum ldpc_rate)i;
+    o->ldpc_rate = (enum ldpc_rate)argument_choice(state, row, arg);
     if (o->ldpc_rate != LDPC_7_8)
         o->marker = CADU_MARKER_64;
 }
 
-void frames_set_turbo(struct argp_state *state, const struct argument *row, char *arg, void *base)
+static void set_turbo(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
-    static const char *const rates[TURBO_RATES] = {"1/2", "1/3", "1/4", "1/6"};
     struct frames_options *o = base;
-    const int i = find_word(arg, rates, TURBO_RATES);
-    if (i < 0)
-        argument_want(state, row->name, arg, "1/2, 1/3, 1/4 or 1/6");
     o->turbo_coded = true;
-    o->turbo_rate = (enum turbo_rate)i;
+    o->turbo_rate = (enum turbo_rate)argument_choice(state, row, arg);
     o->marker = cadu_turbo_marker(o->turbo_rate);
 }
 
@@ -90,18 +66,17 @@ const struct argument frames_format[] = {
     {"erase", 0, "SHARE", .help = "Leave out that share of the frames, by chance", .group = 7,
      FRAMES_SHARE(erase)},
     {"seed", 0, "N", .help = "Of chances (0)", .group = 7, FRAMES_COUNT(seed, 0, 0)},
-    {"rs", 0, "N", .help = "CADUs: Reed-Solomon (255,N): 223 or 239; none", .group = 8,
-     .own = frames_set_rs},
+    {"rs", 0, "N", .help = "CADUs: Reed-Solomon (255,N): 223 or 239; none", .group = 8, FRAMES_RS},
     {"interleave", 0, "N", .help = "Codewords of a codeblock, 1 to 8 (5)", .group = 8,
      FRAMES_COUNT(depth, 1, RS_DEPTH_MAX)},
     {"basis", 0, "NAME", .help = "Of symbols: dual (default) or conventional", .group = 8,
      FRAMES_WORD(basis, FRAMES_BASES)},
     {"ldpc", 0, "RATE", .help = "CADUs: 1/2, 2/3, 4/5 (with the long marker) or 7/8; none",
-     .group = 8, .own = frames_set_ldpc},
+     .group = 8, FRAMES_LDPC},
     {"turbo", 0, "RATE", .help = "CADUs: 1/2, 1/3, 1/4 or 1/6, with its marker; none", .group = 8,
-     .own = frames_set_turbo},
+     .own = set_turbo, .type = OPTION_CHOICE, .choices = "1/2|1/3|1/4|1/6"},
     {"convolutional", 0, "RATE", .help = "CADUs: 1/2, 2/3, 3/4, 5/6 or 7/8; none", .group = 8,
-     .own = set_convolutional},
+     .own = set_convolutional, .type = OPTION_CHOICE, .choices = "1/2|2/3|3/4|5/6|7/8"},
     {"soft", 0, .help = "An octet for each symbol: 0 surely 0, 255 surely 1", .group = 8,
      FRAMES_FLAG(soft)},
     {"no-inversion", 0, .help = "Rate 1/2 without inverted symbols", .group = 8,
@@ -218,9 +193,9 @@ void frames_check_line(struct argp_state *state, void *base)
         return;
     }
     if (o->command->run != command_gen && o->input == NULL)
-        argp_error(state, "FILE is expected; - is standard input");
+        argp_error(state, "FILE is missing; - is standard input");
     if (o->command->run == command_info && o->from == CONTENT_PACKETS)
-        argp_error(state, "--from: frames, cadu or cltu is expected");
+        argp_error(state, "--from: write frames, cadu or cltu");
     if ((o->from == CONTENT_CLTU || o->to == CONTENT_CLTU) && f->kind != FRAME_TC)
         argp_error(state, "CLTUs carry TC frames: --kind tc is missing");
     if ((o->from == CONTENT_CADU || o->to == CONTENT_CADU) && f->kind == FRAME_TC)

@@ -28,12 +28,14 @@ void frames_check_line(struct argp_state *state, void *base);
 /* Of the sequences and the markers the long ones, without a value. */
 #define FRAMES_LONG_SEQUENCE FRAMES_WORD(sequence, "tm|tc|long"), .without = "long"
 #define FRAMES_LONG_MARKER FRAMES_WORD(marker, "32|64"), .without = "64"
-#define FRAMES_SHARE(member) .own = argument_set_loss, FRAMES_FIELD(member)
+#define FRAMES_SHARE(member) .type = OPTION_SHARE, .max = SHARE_BELOW_1, FRAMES_FIELD(member)
+#define FRAMES_RS .own = frames_set_rs, .type = OPTION_CHOICE, .choices = "223|239"
+#define FRAMES_LDPC .own = frames_set_ldpc, .type = OPTION_CHOICE, .choices = "1/2|2/3|4/5|7/8"
 
 /* Rows of several tables: the format and the codes of frames; files that are read; that are
  * written. */
 extern const struct argument frames_format[], frames_from[], frames_output[];
-argument_setter frames_set_rs, frames_set_ldpc, frames_set_turbo;
+argument_setter frames_set_rs, frames_set_ldpc;
 #define FRAMES_SECURITY                                                                            \
     {                                                                                              \
         "sdls", 0, "FILE", .help = "Security associations of the frames (CCSDS 355.0-B)",          \

@@ -40,7 +40,7 @@ void frames_check_security(struct argp_state *state, const struct frames_options
     if (frames && o->secured && o->to == CONTENT_CADU)
         argp_error(state, "--secured: CADUs have frames with security; --to frames, for example");
     if (frames && !o->secured && o->from == CONTENT_CADU)
-        argp_error(state, "--sdls: frames without security are expected, --from frames; those that "
+        argp_error(state, "--sdls: write --from frames, of frames without security; those that "
                           "have it are --secured");
 }
 

@@ -32,7 +32,7 @@ static void set_protocol(struct argp_state *state, const struct argument *row, c
     struct frames_options *o = base;
     o->protocol = (uint8_t)argument_number(state, row, arg);
     if (o->protocol == PACKET_EXTENDED)
-        argument_want(state, row->name, arg, "1 to 5, or 7");
+        argument_want(state, arg, "a protocol from 1 to 5, or 7, such as 4 for BP");
 }
 
 static const struct argument gen_options[] = {

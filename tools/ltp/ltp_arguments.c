@@ -12,6 +12,8 @@
 #include "os/arguments.h"
 
 static const char *const unit_words[] = {"TIME", "SIZE", "N", "yes|no"};
+static const enum option_type unit_types[] = {OPTION_DURATION, OPTION_SIZE, OPTION_COUNT,
+                                              OPTION_CHOICE};
 
 __attribute__((format(printf, 2, 3))) static char *keep_text(struct ltp_arguments *a,
                                                              const char *format, ...)
@@ -46,9 +48,8 @@ static void set_recovery(struct argp_state *state, const struct argument *row, c
                          void *base)
 {
     struct ltp_arguments *a = base;
-    const bool all = strcmp(arg, "default") == 0, automatic = a->span->recovery.sessions_auto;
-    if (!all && strcmp(arg, "plain") != 0)
-        argument_want(state, row->name, arg, "plain or default");
+    const bool all = argument_choice(state, row, arg) == 1;
+    const bool automatic = a->span->recovery.sessions_auto;
     a->span->recovery = all ? ltp_recovery_default : ltp_recovery_plain;
     a->span->recovery.sessions_auto = automatic;
     a->recovery = all ? "default" : "plain";
@@ -57,18 +58,16 @@ static void set_recovery(struct argp_state *state, const struct argument *row, c
 static void set_profile(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     const struct ltp_arguments *a = base;
-    if (!ltp_profile_parse(arg, &a->span->profile))
-        argument_want(state, row->name, arg, "heliograph, hdtn, ion, plain or auto");
+    a->span->profile = (enum ltp_profile)argument_choice(state, row, arg);
 }
 
-/* `max` of the row is the option's place in the table. */
 static void set_listed(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     const struct ltp_arguments *a = base;
-    const struct ltp_option *o = &ltp_options[row->max];
-    char hint[LTP_OPTION_HINT_MAX];
-    if (ltp_option_set(o, a->span, arg) != 0)
-        argument_want(state, row->name, arg, ltp_option_hint(o, hint));
+    const bool flag = row->type == OPTION_CHOICE;
+    ltp_option_put(ltp_option_find(row->name), a->span,
+                   flag ? (uint64_t)argument_choice(state, row, arg)
+                        : argument_number(state, row, arg));
 }
 
 static bool is_listed(const char *const *names, const char *name)
@@ -84,11 +83,15 @@ void ltp_arguments_init(struct ltp_arguments *a, struct ltp_span *span, const ch
     struct argument *next = a->options;
     *next++ = (struct argument){.name = "recovery",
                                 .arg = "plain|default",
+                                .type = OPTION_CHOICE,
+                                .choices = "plain|default",
                                 .help = "Named set of recovery switches; single ones change it "
                                         "when they follow [plain]",
                                 .own = set_recovery};
     *next++ = (struct argument){.name = "peer-profile",
                                 .arg = "NAME",
+                                .type = OPTION_CHOICE,
+                                .choices = "heliograph|hdtn|ion|plain|auto",
                                 .help = keep_text(a,
                                                   "Which of them the peer's receiver supports: "
                                                   "heliograph, hdtn, ion, plain, or auto: as it is "
@@ -106,7 +109,10 @@ void ltp_arguments_init(struct ltp_arguments *a, struct ltp_span *span, const ch
         *next++ = (struct argument){.name = option_text(a, o),
                                     .arg = unit_words[o->unit],
                                     .help = help_text(a, o),
-                                    .max = i,
+                                    .type = unit_types[o->unit],
+                                    .min = o->least,
+                                    .max = o->most,
+                                    .choices = o->unit == LTP_OPTION_FLAG ? "no|yes" : NULL,
                                     .own = set_listed};
     }
 }

@@ -57,7 +57,7 @@ static const struct argument common_options[] = {
 static const struct argument send_options[] = {
     {"remote", 0, "ADDR:PORT", .help = "where segments go", .type = OPTION_ADDRESS, FIELD(remote)},
     {"red", 0, "all|none|BYTES", .help = "how much of each block is red, reliable (all)",
-     SIZE(0, UINT32_MAX), .own = set_red},
+     SIZE(0, UINT32_MAX), .choices = "all|none", .own = set_red},
     {"orange", 0, .help = "sent once, and a helio-ltp shows what arrived; nothing is red",
      .own = set_orange},
     {0}};
@@ -80,7 +80,7 @@ static void take_files(struct argp_state *state, char *arg, void *base)
 {
     struct ltp_tool_options *o = base;
     if (o->receive)
-        argp_error(state, "%s: what is this? Options only", arg);
+        argp_error(state, "\"%s\" is one word too many; there are only options", arg);
     o->files = state->argv + state->next - 1;
     o->count = (size_t)(state->argc - state->next) + 1;
     state->next = state->argc;
@@ -90,13 +90,13 @@ static void check_options(struct argp_state *state, void *base)
 {
     const struct ltp_tool_options *o = base;
     if (!address_given(&o->local))
-        argp_error(state, "--local ADDR:PORT is missing: our own socket");
+        argp_error(state, "--local is missing: our own socket, such as 127.0.0.1:1113");
     if (o->engine == 0 || o->peer_engine == 0)
-        argp_error(state, "--engine N and --peer-engine N are both wanted");
+        argp_error(state, "--engine or --peer-engine is missing: two numbers, such as 1 and 2");
     if (o->receive && o->output == NULL)
-        argp_error(state, "--output DIR is missing: where the files go");
+        argp_error(state, "--output is missing: a folder for the files");
     if (!o->receive && !address_given(&o->remote))
-        argp_error(state, "--remote ADDR:PORT is missing: where segments go");
+        argp_error(state, "--remote is missing: where segments go, such as 127.0.0.1:1114");
     if (!o->receive && o->count == 0)
         argp_error(state, "FILE is missing: what is to be sent");
 }

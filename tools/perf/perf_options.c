@@ -118,12 +118,14 @@ int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordina
 static tick read_seconds(struct argp_state *state, const struct argument *o, const char *arg)
 {
     tick t = 0;
-    char low[CONF_NUMBER_CAP], hint[96] = "a time in seconds, such as 60 or 0.5, or with a unit";
-    if (o->min > 1)
-        snprintf(hint, sizeof hint, "a time of at least %s: in seconds, such as 60, or with a unit",
-                 conf_number_text(OPTION_DURATION, o->min, low));
-    if (perf_options_time(arg, &t) != 0 || t < o->min)
-        argument_want(state, o->name, arg, hint);
+    char low[CONF_NUMBER_CAP];
+    if (perf_options_time(arg, &t) != 0)
+        argument_want(state, arg, "a time in seconds, or with a unit, such as 60, 0.5 or 500ms");
+    if (t < o->min && o->min == 1)
+        argument_wrong(state, "%s is out of range; write a time above 0", arg);
+    else if (t < o->min)
+        argument_wrong(state, "%s is out of range; write a time of at least %s", arg,
+                       conf_number_text(OPTION_DURATION, o->min, low));
     return t;
 }
 
@@ -142,19 +144,18 @@ void perf_set_priority(struct argp_state *state, const struct argument *o, char 
 {
     struct perf_options *p = argument_field(o, base);
     if (perf_options_priority(arg, &p->priority, &p->ordinal) != 0)
-        argument_want(state, o->name, arg,
-                      "bulk, normal, expedited, or expedited:N with N from 0 to 254");
+        argument_want(state, arg, "bulk, normal, expedited, or expedited:N with N from 0 to 254");
 }
 
 /* Bytes, also as in 50k. */
 static void set_size(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     uint64_t *field = argument_field(o, base);
+    char text[24];
     if (perf_options_size(arg, field) != 0)
-        argument_want(state, o->name, arg, "a size, such as 500000, 500kB, 50k or 4M");
-    if (*field < o->min || *field > o->max)
-        argp_error(state, "--%s %s: from %llu to %llu bytes are possible", o->name, arg,
-                   (unsigned long long)o->min, (unsigned long long)o->max);
+        argument_want(state, arg, "a size, such as 500000, 500kB, 50k or 4M");
+    snprintf(text, sizeof text, "%llu", (unsigned long long)*field);
+    *field = argument_number(state, o, text);
 }
 
 /* ---- of a client ---- */
@@ -193,23 +194,24 @@ static void set_file(struct argp_state *state, const struct argument *row, char 
     o->file = arg;
 }
 
-static void read_rate(struct argp_state *state, const struct argument *row, const char *arg,
-                      double *rate, bool *in_bundles)
+static void read_rate(struct argp_state *state, const char *arg, double *rate, bool *in_bundles)
 {
     if (perf_options_rate(arg, rate, in_bundles) != 0)
-        argument_want(state, row->name, arg, "a rate, such as 500M (bit/s) or 20b (bundles/s)");
+        argument_want(state, arg, "a rate, such as 500M (bit/s), 500Mbit/s or 20b (bundles/s)");
 }
 
 static void set_rate(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     struct perf_options *o = base;
-    read_rate(state, row, arg, &o->rate, &o->rate_in_bundles);
+    (void)row;
+    read_rate(state, arg, &o->rate, &o->rate_in_bundles);
 }
 
 static void set_ramp(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     struct perf_options *o = base;
-    read_rate(state, row, arg, &o->ramp, &o->ramp_in_bundles);
+    (void)row;
+    read_rate(state, arg, &o->ramp, &o->ramp_in_bundles);
 }
 
 /* Figures while it runs. */
@@ -239,27 +241,27 @@ static void add_flags(struct argp_state *state, const struct argument *row, char
     o->flags |= row->max;
 }
 
-static void want_endpoint(struct argp_state *state, const char *option, const char *arg)
+static void want_endpoint(struct argp_state *state, const char *arg)
 {
     struct eid eid;
     if (strlen(arg) >= 200 || eid_parse(arg, &eid) != 0)
-        argp_error(state, "%s %s: an endpoint, such as ipn:2.2000, is wanted", option, arg);
+        argument_want(state, arg, "an endpoint, such as ipn:2.2000");
 }
 
 static void set_monitor(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
     struct perf_options *o = base;
     (void)row;
-    want_endpoint(state, "-m", arg);
+    want_endpoint(state, arg);
     o->report_to = arg;
 }
 
-static void add_destination(struct argp_state *state, const char *option, const char *arg,
-                            struct perf_options *o)
+static void take_destination(struct argp_state *state, char *arg, void *base)
 {
-    want_endpoint(state, option, arg);
+    struct perf_options *o = base;
+    want_endpoint(state, arg);
     if (o->destination != NULL)
-        argp_error(state, "%s: one endpoint is wanted, and %s is given, too", arg, o->destination);
+        argument_wrong(state, "\"%s\" is one too many; there is %s already", arg, o->destination);
     o->destination = arg;
 }
 
@@ -267,21 +269,18 @@ static void set_destination(struct argp_state *state, const struct argument *row
                             void *base)
 {
     (void)row;
-    add_destination(state, "-d", arg, base);
-}
-
-static void take_destination(struct argp_state *state, char *arg, void *base)
-{
-    add_destination(state, "EID", arg, base);
+    take_destination(state, arg, base);
 }
 
 /* -n is so many whole bundles of data, whatever the order of -n and -P. */
 static void set_bundles(struct argp_state *state, struct perf_options *o)
 {
     if (o->bundles > INT64_MAX / o->payload)
-        argp_error(state, "-n %llu: with bundles of %llu bytes at most %llu are possible",
-                   (unsigned long long)o->bundles, (unsigned long long)o->payload,
-                   (unsigned long long)(INT64_MAX / o->payload));
+        argp_error(state,
+                   "-n: %llu is out of range; write a number of at most %llu, with bundles of "
+                   "%llu bytes",
+                   (unsigned long long)o->bundles, (unsigned long long)(INT64_MAX / o->payload),
+                   (unsigned long long)o->payload);
     if (o->bundles > 0)
         o->data = o->bundles * o->payload;
 }
@@ -312,7 +311,8 @@ static void check_client(struct argp_state *state, void *base)
     if (o->ramp > 0 && (o->rate <= 0 || o->mode != PERF_MODE_TIME))
         argp_error(state, "--ramp is of -R with -T");
     if (o->ramp > 0 && o->ramp_in_bundles != o->rate_in_bundles)
-        argp_error(state, "--ramp: it is of the kind of -R, bit/s or bundles/s");
+        argp_error(state,
+                   "--ramp: write it in the unit of -R: both in bit/s, or both in bundles/s");
     if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
         argp_error(state, "--warmup leaves nothing of -T to measure");
     check_socket(state, o);
@@ -321,12 +321,13 @@ static void check_client(struct argp_state *state, void *base)
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
-    argp_error(state, "%s: what is this? Options only", arg);
+    argp_error(state, "\"%s\" is one word too many; there are only options", arg);
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct perf_options, member)
 #define SECONDS(member, low) .own = perf_set_seconds, .min = (low), FIELD(member)
-#define SIZE(member, low, high) .own = set_size, .min = (low), .max = (high), FIELD(member)
+#define SIZE(member, low, high)                                                                    \
+    .own = set_size, .type = OPTION_SIZE, .min = (low), .max = (high), FIELD(member)
 #define COUNT(member, high) .type = OPTION_COUNT, .min = 1, .max = (high), FIELD(member)
 #define REPORT(kind) .own = add_flags, .max = (kind) | BUNDLE_REPORT_TIME
 
@@ -350,7 +351,7 @@ static const struct argument client_options[] = {
     {"time", 'T', "S", .help = "send for S seconds (fractions allowed)", .own = set_time, .min = 1,
      FIELD(time)},
     {"data", 'D', "N[B|k|M|G]", .help = "send N bytes, as in 500kB; k, M, G: 10^3, 10^6, 10^9",
-     .own = set_data, .min = 1, .max = INT64_MAX, FIELD(data)},
+     .own = set_data, .type = OPTION_SIZE, .min = 1, .max = INT64_MAX, FIELD(data)},
     {"bundles", 'n', "N", .help = "send N bundles of -P each", COUNT(bundles, INT64_MAX),
      .own = set_count},
     {"count", 'c', .flags = OPTION_ALIAS},

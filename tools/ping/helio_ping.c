@@ -19,8 +19,10 @@ static void take_destination(struct argp_state *state, char *arg, void *base)
 {
     struct ping_options *o = base;
     struct eid eid;
-    if (o->destination != NULL || strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
-        argp_error(state, "'%s': one echo endpoint is wanted, such as ipn:2.128", arg);
+    if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
+        argument_want(state, arg, "an echo endpoint, such as ipn:2.128");
+    if (o->destination != NULL)
+        argument_wrong(state, "\"%s\" is one too many; there is %s already", arg, o->destination);
     o->destination = arg;
 }
 

@@ -33,29 +33,20 @@ static uint64_t parse_node(struct argp_state *state, const char *text)
 {
     uint64_t n = 0;
     if (units_count(text, UINT64_MAX, &n) < 0)
-        argp_error(state, "\"%s\": the number of a node is expected", text);
+        argument_want(state, text, "the number of a node, such as 2");
     return n;
 }
 
 static void set_start(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (plan_date(arg, argument_field(o, base)) < 0)
-        argp_error(state, "--start %s: a date is expected, such as 2026-11-22T12:00:00Z", arg);
+        argument_want(state, arg, "a date, such as 2026-11-22T12:00:00Z");
 }
 
-static void set_format(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    int *format = argument_field(o, base);
-    *format = plan_format_of(arg);
-    if (*format < 0)
-        argp_error(state, "\"%s\": yaml, ion or hdtn is expected", arg);
-}
-
+/* [const char *] the text itself. */
 static void set_lifetime(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    tick t;
-    if (units_duration(arg, &t) < 0)
-        argp_error(state, "--lifetime %s: write %s", arg, units_duration_hint);
+    (void)argument_number(state, o, arg);
     *(const char **)argument_field(o, base) = arg;
 }
 
@@ -64,7 +55,7 @@ static void add_excluded(struct argp_state *state, const struct argument *row, c
 {
     struct plan_options *o = argument_field(row, base);
     if (o->query.excluded_len == PLAN_NAMED_MAX)
-        argp_error(state, "--exclude: at most %d", PLAN_NAMED_MAX);
+        argument_wrong(state, "%s is one too many; at most %d are possible", arg, PLAN_NAMED_MAX);
     else
         o->excluded[o->query.excluded_len++] = parse_node(state, arg);
 }
@@ -78,8 +69,7 @@ static void add_backlog(struct argp_state *state, const struct argument *row, ch
     struct plan_backlog *b = &o->backlog[o->query.backlog_len];
     if (o->query.backlog_len == PLAN_NAMED_MAX || colon == NULL ||
         (size_t)(colon - arg) >= sizeof node || units_size(colon + 1, &b->bytes) < 0) {
-        argp_error(state, "--backlog %s: NODE:SIZE is expected, such as 2:50MB; at most %d", arg,
-                   PLAN_NAMED_MAX);
+        argument_want(state, arg, "NODE:SIZE, such as 2:50MB, at most 16 times");
         return;
     }
     memcpy(node, arg, (size_t)(colon - arg));
@@ -112,7 +102,7 @@ static void take_word(struct argp_state *state, char *arg, void *base)
     else if (route && n == 2)
         o->query.to = parse_node(state, arg);
     else if (route && n == 3 && units_size(arg, &o->query.bytes) < 0)
-        argp_error(state, "SIZE: \"%s\" is not understood; write %s", arg, units_size_hint);
+        argument_want(state, arg, units_size_hint);
     else if (route && n == 4)
         o->at = arg;
     else if (!route || n > 4)
@@ -124,19 +114,21 @@ static void check_words(struct argp_state *state, void *base)
     const struct parse *p = base;
     unsigned need = p->command->run == command_route ? 4 : 1;
     if (p->words < need)
-        argp_error(state, "%s is expected", p->command->args);
+        argp_error(state, "a word is missing; write %s", p->command->args);
     if (p->command->run == command_convert && p->line.to < 0)
-        argp_error(state, "--to is missing: yaml, ion or hdtn");
+        argp_error(state, "--to is missing; write one of: yaml, ion, hdtn");
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct parse, line.member)
 #define OWN(setter, member) .own = (setter), FIELD(member)
 #define LINE(setter) .own = (setter), ARGUMENT_FIELD(struct parse, line)
 
+#define FORMAT(member) .type = OPTION_CHOICE, .choices = "yaml|ion|hdtn", FIELD(member)
+
 #define COMMON                                                                                     \
     {"format",   'f',                                                                              \
      "FORMAT",   .help = "Of PLAN: yaml, ion or hdtn; by its name (.yaml, .json, others)",         \
-     .group = 8, OWN(set_format, format)},                                                         \
+     .group = 8, FORMAT(format)},                                                                  \
         {"start",    0,                                                                            \
          "DATE",     .help = "What times without a date count from",                               \
          .group = 8, OWN(set_start, start)},                                                       \
@@ -147,7 +139,7 @@ static void check_words(struct argp_state *state, void *base)
 
 static const struct argument check_options[] = {COMMON};
 static const struct argument convert_options[] = {
-    {"to", 't', "FORMAT", .help = "yaml, ion or hdtn (required)", .group = 1, OWN(set_format, to)},
+    {"to", 't', "FORMAT", .help = "yaml, ion or hdtn (required)", .group = 1, FORMAT(to)},
     {"output", 'o', "FILE", .help = "Where it goes; standard output", .group = 1, FIELD(output)},
     {"exact", 0,
      .help = "With ion and hdtn: all digits, as helio-plan and heliod read them; by default, what "
@@ -162,7 +154,7 @@ static const struct argument route_options[] = {
     {"class", 0, "CLASS", .help = "bulk, normal (default) or expedited", .group = 1,
      .type = OPTION_CHOICE, .choices = "bulk|normal|expedited", FIELD(query.priority)},
     {"lifetime", 0, "TIME", .help = "It must arrive within that", .group = 1,
-     OWN(set_lifetime, lifetime)},
+     .type = OPTION_DURATION, OWN(set_lifetime, lifetime)},
     {"exclude", 0, "NODE", .help = "Not by this neighbour; may be repeated", .group = 1,
      LINE(add_excluded)},
     {"backlog", 0, "NODE:SIZE", .help = "What waits for a neighbour; may be repeated", .group = 1,
@@ -180,7 +172,7 @@ static const struct argument route_options[] = {
 static const struct argument import_options[] = {
     {"output", 'o', "FILE", .help = "Where it goes; standard output", .group = 1, FIELD(output)},
     {"format", 'f', "FORMAT", .help = "Of FILE: ion or hdtn; by its name (.json: hdtn)", .group = 1,
-     OWN(set_format, format)},
+     FORMAT(format)},
     {0}};
 
 static const struct command commands[] = {

@@ -47,9 +47,9 @@ static void add_drop(struct argp_state *state, const struct argument *row, char 
     size_t *n = &a->params.drop_count[row->max];
     char error[LTP_RULE_ERROR_MAX];
     if (*n == LTP_RULES_MAX)
-        argp_error(state, "more than %u drop rules", LTP_RULES_MAX);
+        argument_wrong(state, "there are more than %u drop rules", LTP_RULES_MAX);
     else if (ltp_rule_parse(&a->drop[row->max][*n], arg, error) != 0)
-        argp_error(state, "%s", error);
+        argument_wrong(state, "%s", error);
     else
         (*n)++;
     a->params.drop[row->max] = a->drop[row->max];

@@ -13,8 +13,8 @@
 #include "os/arguments.h"
 
 static const char peer_hint[] =
-    "I:KEY=VALUE[,KEY=VALUE…] with I from 1 to 16 and the keys weight (1 to 1000), red (0 to 1), "
-    "trace and outage (as in 1s-2s)";
+    "I:KEY=VALUE[,KEY=VALUE…], such as 2:weight=2,red=0.5, with I from 1 to 16 and the keys "
+    "weight (1 to 1000), red (0 to 1), trace (a file or a name) and outage (as in 1s-2s)";
 
 static bool parse_share(const char *text, double *out)
 {
@@ -60,15 +60,16 @@ static bool parse_key(char *text, struct sim_peer *p)
 
 static void add_peer(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)row;
     struct sim_peers_options *o = base;
     char *rest;
     unsigned long i = strtoul(arg, &rest, 10);
     if (rest == arg || *rest != ':' || i < 1 || i > SIM_PEERS_MAX)
-        argument_want(state, row->name, arg, peer_hint);
+        argument_want(state, arg, peer_hint);
     rest++;
     for (char *key; (key = strsep(&rest, ",")) != NULL;)
         if (!parse_key(key, &o->peers.peer[i - 1]))
-            argp_error(state, "--peer %lu: %s: expected %s", i, key, peer_hint);
+            argument_want(state, key, peer_hint);
     o->highest = i > o->highest ? i : o->highest;
 }
 

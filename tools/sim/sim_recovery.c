@@ -31,11 +31,11 @@ static void set_rto(struct argp_state *state, const struct argument *row, char *
 
 const struct argument sim_recovery_options[] = {
     {"sessions", 0, "N|auto", .help = "Export sessions in parallel [10]", .type = OPTION_COUNT,
-     .min = 1, .max = 65536, .own = set_sessions},
+     .min = 1, .max = 65536, .choices = "auto", .own = set_sessions},
     {"rto", 0, "TIME|auto",
      .help = "Retransmission timer; auto: as measured, from twice the round trip on, 30ms at least "
              "[30ms]",
-     .type = OPTION_DURATION, .min = 100 * TICK_US, .own = set_rto},
+     .type = OPTION_DURATION, .min = 100 * TICK_US, .choices = "auto", .own = set_rto},
     {0}};
 
 void sim_settle_rto(struct sim_params *p)

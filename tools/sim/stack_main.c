@@ -52,7 +52,8 @@ static void add_word(struct argp_state *state, const struct argument *row, char 
 {
     struct list_of *l = argument_field(row, base);
     if (l->len == row->max)
-        argp_error(state, "'%s': at most %" PRIu64 " of these options are possible", arg, row->max);
+        argument_wrong(state, "\"%s\" is one too many; at most %" PRIu64 " are possible", arg,
+                       row->max);
     else
         l->text[l->len++] = arg;
 }
@@ -62,7 +63,7 @@ static void set_links(struct argp_state *state, const struct argument *row, char
     struct arguments *a = base;
     (void)row;
     if (a->links_file != NULL)
-        argp_error(state, "--links '%s': one file is possible; write all links into it", arg);
+        argument_wrong(state, "\"%s\" is one file too many; write all links into one", arg);
     a->links_file = arg;
 }
 
@@ -79,7 +80,8 @@ static void check_words(struct argp_state *state, void *base)
         return;
     int why = errno;
     if (why != EEXIST || stat(a->log_dir, &st) != 0 || !S_ISDIR(st.st_mode))
-        argp_error(state, "--log-dir '%s': %s; a folder is wanted", a->log_dir, strerror(why));
+        argp_error(state, "--log-dir: \"%s\": %s; write the path of a folder", a->log_dir,
+                   strerror(why));
 }
 
 static void refuse_word(struct argp_state *state, char *arg, void *base)

@@ -36,7 +36,7 @@ static void check_provider(struct argp_state *state, void *base)
 {
     const struct provider_options *o = &((const struct options *)base)->provider;
     if (o->config == NULL && !o->keys)
-        argp_error(state, "the configuration file is missing");
+        argp_error(state, "CONFIG.yaml is missing: the configuration");
 }
 
 static int run_provider(const struct options *o)
@@ -62,11 +62,11 @@ static void check_measurement(struct argp_state *state, void *base)
         argp_error(state, "CLTUs are not recorded");
 }
 
+/* [const char *] the word itself. */
 static void set_mode(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    if (strcmp(arg, "onlt") != 0 && strcmp(arg, "onlc") != 0)
-        argument_want(state, o->name, arg, "onlt or onlc");
-    argument_set_value(state, o, arg, base);
+    (void)argument_choice(state, o, arg);
+    *(const char **)argument_field(o, base) = arg;
 }
 
 static int run_bench(const struct options *o)
@@ -96,7 +96,8 @@ static const struct argument measurement_options[] = {
     {"rate", 0, "RATE", .help = "Of each instance (as fast as can be)", .group = 1,
      .type = OPTION_RATE, .min = 1, .choices = "unlimited", BENCH(rate)},
     {"instances", 0, "N", .help = "At once (1)", .group = 1, COUNT(1, 1000), BENCH(instances)},
-    {"mode", 0, "MODE", .help = "onlc (default) or onlt", .group = 2, .own = set_mode, BENCH(mode)},
+    {"mode", 0, "MODE", .help = "onlc (default) or onlt", .group = 2, .own = set_mode,
+     .type = OPTION_CHOICE, .choices = "onlc|onlt", BENCH(mode)},
     {"latency", 0, "TIME", .help = "Latency limit (100ms)", .group = 2, TIME(TICK_MS / 10),
      BENCH(latency)},
     {"pipelining", 0, "yes|no",
@@ -124,7 +125,8 @@ static void check_sim(struct argp_state *state, void *base)
         argp_error(state, "in virtual time nothing is recorded, and there is no port");
     if (o->bench.congestion != NULL && strcmp(o->bench.congestion, "reno") != 0 &&
         strcmp(o->bench.congestion, "cubic") != 0)
-        argument_want(state, "congestion", o->bench.congestion, "reno or cubic");
+        argp_error(state, "--congestion: \"%s\" is not known here; write one of: reno, cubic",
+                   o->bench.congestion);
     if (o->bench.warmup >= o->bench.time)
         argp_error(state, "--warmup must be shorter than --time");
 }
@@ -139,7 +141,7 @@ static const struct argument sim_options[] = {
     {"line", 0, "RATE", .help = "Of the line: bits on the air (1Gbit/s)", .group = 4,
      SLE_RATE(wan.line)},
     {"loss", 0, "SHARE", .help = "Of what is on the line, each by itself (0)", .group = 4,
-     .own = argument_set_loss, SLE_FIELD(wan.loss)},
+     SLE_LOSS(wan.loss)},
     {"seed", 0, "N", .help = "Of chance (1)", .group = 4, SLE_COUNT(wan.seed, 0, 0)},
     {0}};
 
@@ -152,7 +154,7 @@ static void check_bridge(struct argp_state *state, void *base)
     sle_password_variable(state, "HELIO_SLE_PASSWORD", &o->password, all->own_password);
     sle_password_variable(state, "HELIO_SLE_PEER_PASSWORD", &o->user_password, all->peer_password);
     if (!address_given(&o->input) && !address_given(&o->uplink))
-        argp_error(state, "--datagrams or --uplink is needed");
+        argp_error(state, "--datagrams or --uplink is missing, such as --datagrams 127.0.0.1:5001");
 }
 
 static int run_bridge(const struct options *o)

@@ -8,7 +8,8 @@
 static void set_text(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (strlen(arg) > o->max)
-        argp_error(state, "--%s: at most %llu octets", o->name, (unsigned long long)o->max);
+        argument_wrong(state, "\"%.60s\" is too long; write at most %llu octets", arg,
+                       (unsigned long long)o->max);
     argument_set_value(state, o, arg, base);
 }
 
@@ -22,7 +23,7 @@ void sle_check_modem(struct argp_state *state, void *base)
 {
     const struct modem_options *o = &((const struct options *)base)->modem;
     if (!address_given(&o->to))
-        argp_error(state, "--datagrams or --connect is needed");
+        argp_error(state, "--datagrams or --connect is missing, such as --connect 127.0.0.1:5001");
     if (o->erred + o->missing >= 1)
         argp_error(state, "--erred and --missing leave no good frames");
 }
@@ -42,10 +43,8 @@ const struct argument sle_modem_options[] = {
      SLE_COUNT(modem.frame, NUMBERED_FRAME_MIN + 2, SLE_FRAME_MAX)},
     {"rate", 0, "RATE", .help = "Bits of frames a second (as fast as can be)", .group = 2,
      SLE_RATE(modem.rate)},
-    {"erred", 0, "SHARE", .help = "Of the frames (0)", .group = 2, .own = argument_set_loss,
-     SLE_FIELD(modem.erred)},
-    {"missing", 0, "SHARE", .help = "Of the frames (0)", .group = 2, .own = argument_set_loss,
-     SLE_FIELD(modem.missing)},
+    {"erred", 0, "SHARE", .help = "Of the frames (0)", .group = 2, SLE_LOSS(modem.erred)},
+    {"missing", 0, "SHARE", .help = "Of the frames (0)", .group = 2, SLE_LOSS(modem.missing)},
     {"seed", 0, "N", .help = "Of chance (1)", .group = 2, SLE_COUNT(modem.seed, 0, 0)},
     {"unsaid", 0, .help = "The heads say neither quality nor how many are missing", .group = 3,
      SLE_FLAG(modem.unsaid)},

@@ -28,6 +28,7 @@ struct options {
 #define SLE_TIME(member, low) .type = OPTION_DURATION, .min = (low), SLE_FIELD(member)
 #define SLE_RATE(member) .type = OPTION_RATE, .min = 1, .choices = "unlimited", SLE_FIELD(member)
 #define SLE_WORD(member, words) .type = OPTION_CHOICE, .choices = (words), SLE_FIELD(member)
+#define SLE_LOSS(member) .type = OPTION_SHARE, .max = SHARE_BELOW_1, SLE_FIELD(member)
 #define SLE_ADDRESS(member) .type = OPTION_ADDRESS, SLE_FIELD(member)
 #define SLE_LOG(member) SLE_WORD(member, "error|warning|info")
 #define SLE_BUFFER(member) .type = OPTION_SIZE, .max = 1u << 30, SLE_FIELD(member)

@@ -8,7 +8,7 @@
 void sle_take_place(struct argp_state *state, char *arg, void *base)
 {
     struct user_options *o = &((struct options *)base)->user;
-    const struct address a = argument_address(state, "ADDRESS", arg);
+    const struct address a = argument_address(state, arg);
     if (!address_given(&o->to))
         o->to = a;
     else if (o->more_len < USER_PLACES_MAX - 1)
@@ -20,7 +20,7 @@ void sle_take_place(struct argp_state *state, char *arg, void *base)
 static void set_when(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (!user_when_parse(arg, argument_field(o, base)))
-        argument_want(state, o->name, arg, "a time such as +2s or 2026-11-22T18:00:00Z");
+        argument_want(state, arg, USER_WHEN_HINT);
 }
 
 static void set_rocf(struct argp_state *state, const struct argument *o, char *arg, void *base)
@@ -42,7 +42,7 @@ static void set_tc_vcid(struct argp_state *state, const struct argument *o, char
 static void set_source(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (address_of(arg, 0, argument_field(o, base)) < 0)
-        argument_want(state, o->name, arg, "a numeric address, such as 192.0.2.1");
+        argument_want(state, arg, "a numeric address without a port, such as 192.0.2.1");
 }
 
 /* Microseconds. */
@@ -53,26 +53,16 @@ static void set_delay(struct argp_state *state, const struct argument *o, char *
 
 static void set_unbind(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    static const struct {
-        const char *word;
-        enum sle_unbind value;
-    } reasons[] = {{"end", SLE_UNBIND_END},
-                   {"suspend", SLE_UNBIND_SUSPEND},
-                   {"version", SLE_UNBIND_VERSION},
-                   {"other", SLE_UNBIND_OTHER}};
-    size_t i = 0;
-    while (i < 4 && strcmp(arg, reasons[i].word) != 0)
-        i++;
-    if (i == 4)
-        argument_want(state, o->name, arg, "end, suspend, version or other");
-    *(enum sle_unbind *)argument_field(o, base) = reasons[i % 4].value;
+    static const enum sle_unbind reasons[] = {SLE_UNBIND_END, SLE_UNBIND_SUSPEND,
+                                              SLE_UNBIND_VERSION, SLE_UNBIND_OTHER};
+    *(enum sle_unbind *)argument_field(o, base) = reasons[argument_choice(state, o, arg)];
 }
 
 const struct argument sle_more_options[] = {
     {"control-words", 0, "WORD", .help = "ROCF: all (default), clcw or not-clcw", .group = 3,
      .own = set_rocf, SLE_WORD(user.start.word, "all|clcw|not-clcw")},
     {"tc-vcid", 0, "N", .help = "ROCF: of CLCWs: of this TC virtual channel (any)", .group = 3,
-     .own = set_tc_vcid, SLE_COUNT(user.start.tc_vcid, 0, 63)},
+     .own = set_tc_vcid, .choices = "any", SLE_COUNT(user.start.tc_vcid, 0, 63)},
     {"update-mode", 0, "WORD", .help = "ROCF: continuous (default) or change", .group = 3,
      .own = set_rocf, SLE_WORD(user.start.update, "continuous|change")},
     {"report-cycle", 0, "SECONDS", .help = "Ask for a status report so often (none)", .group = 3,
@@ -81,7 +71,7 @@ const struct argument sle_more_options[] = {
     {"bind-only", 0, .help = "Bind, and start nothing until --time", .group = 4,
      SLE_FLAG(user.bind_only)},
     {"unbind", 0, "WORD", .help = "Reason: end (default), suspend, version or other", .group = 4,
-     .own = set_unbind, SLE_FIELD(user.unbind)},
+     .own = set_unbind, SLE_WORD(user.unbind, "end|suspend|version|other")},
     {"reconnect", 0, "TIME", .help = "So long after a failure connect again (never)", .group = 2,
      SLE_TIME(user.reconnect, TICK_MS)},
     {"listen", 0, .help = "Listen at ADDRESS: the provider binds", .group = 2,

@@ -12,7 +12,7 @@
 void sle_set_name(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     if (!sle_authority_ok(arg))
-        argument_want(state, o->name, arg, "3 to 16 characters without blanks");
+        argument_want(state, arg, "3 to 16 characters without blanks, such as STATION");
     argument_set_value(state, o, arg, base);
 }
 
@@ -24,9 +24,9 @@ static void set_password(struct argp_state *state, const struct argument *o, con
     struct sle_identity who;
     char why[512];
     if (secret_file_line(path, room, SLE_PASSWORD_TEXT, why, sizeof why) < 0)
-        argp_error(state, "--%s: %s", o->name, why);
+        argument_wrong(state, "%s", why);
     else if (!sle_password_read(room, &who))
-        argument_want(state, o->name, path, "a file with " PASSWORD_HINT);
+        argument_wrong(state, "%s: write a file with " PASSWORD_HINT, path);
     argument_set_value(state, o, room, base);
 }
 
@@ -58,7 +58,8 @@ void sle_set_instance(struct argp_state *state, const struct argument *o, char *
 {
     struct sle_siid id;
     if (sle_siid_parse(arg, &id, NULL, NULL) < 0)
-        argument_want(state, "instance", arg, "such as sagr=A.spack=B.rsl-fg=C.raf=onlc1");
+        argument_want(state, arg,
+                      "a service instance identifier, such as sagr=1.spack=1.rsl-fg=1.raf=onlc1");
     argument_set_value(state, o, arg, base);
 }
 
@@ -66,7 +67,7 @@ static void set_when(struct argp_state *state, const struct argument *o, char *a
 {
     uint64_t ns = 0;
     if (!user_time_parse(arg, &ns))
-        argument_want(state, o->name, arg, "a time in UTC such as 2026-11-22T18:00:00Z");
+        argument_want(state, arg, "a time in UTC, such as 2026-11-22T18:00:00Z");
     *(struct sle_when *)argument_field(o, base) =
         (struct sle_when){.known = true, .at = sle_time_of(ns)};
 }
@@ -97,8 +98,8 @@ static void add_event(struct argp_state *state, const struct argument *row, char
     struct user_event *e = &o->events[o->events_len < USER_EVENTS_MAX ? o->events_len++ : 0];
     e->qualifier = colon == NULL ? "0" : colon + 1;
     if (settings_qualifier(e->qualifier, octets, sizeof octets) == 0)
-        argument_want(state, row->name, arg,
-                      "a qualifier of 1 to 1024 octets: a text, a number, 0x01ff");
+        argument_want(state, e->qualifier,
+                      "a qualifier of 1 to 1024 octets: a text, a number, or 0x01ff");
     if (colon != NULL)
         *colon = '\0';
     e->id = (uint16_t)argument_number(state, row, arg);
@@ -106,9 +107,10 @@ static void add_event(struct argp_state *state, const struct argument *row, char
 
 static void set_channel(struct argp_state *state, const struct argument *row, char *arg, void *base)
 {
+    (void)row;
     struct user_options *o = &((struct options *)base)->user;
     if (!settings_gvcid(arg, &o->start.gvcid))
-        argument_want(state, row->name, arg, "VERSION.SCID.VCID, such as 1.171.5 or 0.22.*");
+        argument_want(state, arg, "VERSION.SCID.VCID, such as 1.171.5 or 0.22.*");
     o->gvcid = true;
 }
 
@@ -140,7 +142,7 @@ static void check_user(struct argp_state *state, const struct user_options *o)
     check_tls(state, o);
     struct sle_siid id;
     if (!address_given(&o->to))
-        argp_error(state, "the provider's address is missing");
+        argp_error(state, "ADDRESS is missing: the provider's, such as 127.0.0.1:5100");
     if (o->instance == NULL || o->id == NULL || o->responder == NULL)
         argp_error(state, "--instance, --id and --responder are needed");
     if (o->instance == NULL || sle_siid_parse(o->instance, &id, &service, NULL) < 0)

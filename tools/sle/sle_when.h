@@ -15,6 +15,8 @@ struct user_when {
 /* "2026-11-22T18:00:00Z", fractions of a second allowed; from 1970 to 2500. ns since 1970. */
 bool user_time_parse(const char *text, uint64_t *out);
 /* False: it is none; *out is unchanged. */
+/* What would be right, for messages. */
+#define USER_WHEN_HINT "a time, such as +2s or 2026-11-22T18:00:00Z"
 bool user_when_parse(const char *text, struct user_when *out);
 /* A time in SLE's form at this Unix time; not known where none was given. */
 struct sle_when user_when_at(const struct user_when *w, uint64_t unix_ns);

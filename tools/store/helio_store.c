@@ -30,18 +30,11 @@ struct parse {
     struct store_options_line line;
 };
 
-static void set_key(struct argp_state *state, const struct argument *o, char *arg, void *base)
-{
-    uint64_t *key = argument_field(o, base);
-    if (units_count(arg, UINT64_MAX, key) != 0 || *key == 0)
-        argp_error(state, "--key %s: the key of a bundle is expected, as `list` shows it", arg);
-}
-
 static void take_directory(struct argp_state *state, char *arg, void *base)
 {
     struct parse *p = base;
     if (p->line.directory != NULL)
-        argp_error(state, "one DIRECTORY is expected, not \"%s\" as well", arg);
+        argp_error(state, "\"%s\" is one word too many; write one DIRECTORY", arg);
     p->line.directory = arg;
 }
 
@@ -64,7 +57,8 @@ static const struct argument plain_options[] = {JSON_OPTION, {0}};
 static const struct argument export_options[] = {
     {"output", 'o', "DIRECTORY", .help = "Where the files go (required); made when it is not there",
      FIELD(output)},
-    {"key", 0, "KEY", .help = "This bundle alone", .own = set_key, FIELD(key)},
+    {"key", 0, "KEY", .help = "This bundle alone: its key as `list` shows it", .type = OPTION_COUNT,
+     .min = 1, FIELD(key)},
     {"damaged", 0, .help = "Also what is damaged, as KEY.damaged.bundle", .type = OPTION_BOOL,
      FIELD(damaged)},
     JSON_OPTION,

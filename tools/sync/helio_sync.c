@@ -37,10 +37,10 @@ static void add_from(struct argp_state *state, const struct argument *row, char 
     struct sync_copy_options *o = argument_field(row, base);
     const char *why = NULL;
     if (o->from_len == SYNC_PATTERNS_MAX)
-        argp_error(state, "--from: at most %d patterns", SYNC_PATTERNS_MAX);
+        argument_wrong(state, "there are more than %d patterns", SYNC_PATTERNS_MAX);
     if (*arg == '\0' || eid_patterns_read(arg, &o->from[o->from_len], &why) != 0)
-        argp_error(state, "--from '%s': a pattern of endpoints is wanted, such as ipn:1.*%s%s", arg,
-                   why != NULL ? ": " : "", why != NULL ? why : "");
+        argument_wrong(state, "\"%s\" %s", arg,
+                       why != NULL ? why : "is not understood; write a pattern, such as ipn:1.*");
     o->from_len++;
 }
 
@@ -54,9 +54,9 @@ static void take_word(struct argp_state *state, char *arg, void *base)
         o->destination = arg;
         if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &o->source.files.receiver) != 0 ||
             eid_is_group(&o->source.files.receiver))
-            argp_error(state, "'%s': the receiver's endpoint is wanted, such as ipn:2.2003", arg);
+            argument_want(state, arg, "the receiver's endpoint, such as ipn:2.2003");
     } else
-        argp_error(state, "%s: what is this?", arg);
+        argp_error(state, "\"%s\" is one word too many", arg);
     p->words++;
 }
 

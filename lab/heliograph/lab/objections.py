@@ -45,11 +45,12 @@ def objection(words: list[str]) -> str | None:
 
 def named(flow: file.Flow, text: str) -> str:
     """An objection, of the lab file: with the place and the key instead of the option."""
-    match = re.match(r"(-\w|--[\w-]+)([ =](?:'[^']*'|\S+))?: (?:expected )?(.*)", text)
+    match = re.match(r"(-\w|--[\w-]+): (.*)", text)
     key = next((key for key in KEYS.get(match[1], ()) if key in flow.keys), None) if match else None
     if match and key:
         word = flow.keys[key]
-        return f"{places.where(word)}: {flow.what}.{key}: " + (f"\"{word}\": {match[3]}" if match[2] else match[3])
+        said = re.sub(r'^"[^"]*"', lambda _: f'"{word}"', match[2])  # the lab's word, of which a program gets another form
+        return f"{places.where(word)}: {flow.what}.{key}: {said}"
     for option, names in KEYS.items():
         text = re.sub(rf"(?<![\w-]){re.escape(option)}(?![\w-])", names[0], text)
     return f"{places.where(flow)}: {flow.what}: {text}"
