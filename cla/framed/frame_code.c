@@ -12,7 +12,8 @@ enum { SLIP_MAX = 4, READ_BYTES = 4096 };
 struct frame_code {
     struct cadu_format format;
     struct rs rs;
-    struct cadu_ldpc *ldpc; /* NULL: another code */
+    struct cadu_ldpc *ldpc;   /* NULL: another code */
+    struct cadu_turbo *turbo; /* likewise */
     struct cadu_reader reader;
     struct slice left;      /* of what was fed */
     uint8_t *unit, *buffer; /* a unit that leaves, or a frame that arrived; the reader's octets */
@@ -23,19 +24,38 @@ static bool has_rs(const struct frame_code_config *c)
     return c->kind == FRAME_CODE_RS_223 || c->kind == FRAME_CODE_RS_239;
 }
 
-bool frame_code_is_ldpc(const struct frame_code_config *c)
+static bool has_ldpc(const struct frame_code_config *c)
 {
     return c->kind >= FRAME_CODE_LDPC_1_2 && c->kind <= FRAME_CODE_LDPC_7_8;
 }
 
-bool frame_code_has_long_marker(const struct frame_code_config *c)
+static bool has_turbo(const struct frame_code_config *c)
 {
-    return frame_code_is_ldpc(c) && c->kind != FRAME_CODE_LDPC_7_8;
+    return c->kind >= FRAME_CODE_TURBO_1_2 && c->kind <= FRAME_CODE_TURBO_1_6;
 }
 
-static enum ldpc_rate rate_of(const struct frame_code_config *c)
+static enum turbo_rate turbo_rate_of(const struct frame_code_config *c)
 {
-    assert(frame_code_is_ldpc(c));
+    static const enum turbo_rate rates[] = {TURBO_1_2, TURBO_1_4, TURBO_1_6};
+    assert(has_turbo(c));
+    return rates[c->kind - FRAME_CODE_TURBO_1_2];
+}
+
+bool frame_code_is_block(const struct frame_code_config *c)
+{
+    return has_ldpc(c) || has_turbo(c);
+}
+
+enum cadu_marker frame_code_marker(const struct frame_code_config *c)
+{
+    if (has_turbo(c))
+        return cadu_turbo_marker(turbo_rate_of(c));
+    return has_ldpc(c) && c->kind != FRAME_CODE_LDPC_7_8 ? CADU_MARKER_64 : CADU_MARKER_32;
+}
+
+static enum ldpc_rate ldpc_rate_of(const struct frame_code_config *c)
+{
+    assert(has_ldpc(c));
     return c->kind == FRAME_CODE_LDPC_1_2   ? LDPC_1_2
            : c->kind == FRAME_CODE_LDPC_2_3 ? LDPC_2_3
            : c->kind == FRAME_CODE_LDPC_4_5 ? LDPC_4_5
@@ -63,8 +83,10 @@ const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame
         return NULL;
     if (c->marker_errors > CADU_MARKER_ERRORS_MAX)
         return "at most 8 bits of a marker may be wrong";
-    if (frame_code_is_ldpc(c))
-        return ldpc_problem(rate_of(c), 8 * frame_len);
+    if (has_ldpc(c))
+        return ldpc_problem(ldpc_rate_of(c), 8 * frame_len);
+    if (has_turbo(c))
+        return turbo_problem(turbo_rate_of(c), 8 * frame_len);
     return has_rs(c) ? rs_code_problem(code_of(c), frame_len, c->interleave) : NULL;
 }
 
@@ -73,8 +95,10 @@ uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_le
     assert(c->kind != FRAME_CODE_OFF);
     if (c->kind == FRAME_CODE_LDPC_7_8)
         return 892;
-    if (frame_code_is_ldpc(c))
+    if (has_ldpc(c))
         return frame_len >= 2048 ? 2048 : frame_len >= 512 ? 512 : 128;
+    if (has_turbo(c))
+        return frame_len >= 1115 ? 1115 : frame_len >= 892 ? 892 : frame_len >= 446 ? 446 : 223;
     if (!has_rs(c))
         return frame_len;
     uint32_t most = (RS_WORD - rs_code_checks(code_of(c))) * c->interleave;
@@ -87,11 +111,14 @@ uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len)
     assert(frame_code_problem(c, frame_len) == NULL);
     if (c->kind == FRAME_CODE_OFF)
         return frame_len;
-    const uint32_t checks = has_rs(c) ? rs_code_checks(code_of(c)) * c->interleave
-                            : frame_code_is_ldpc(c)
-                                ? ldpc_codeword_bits(rate_of(c), 8 * frame_len) / 8 - frame_len
-                                : 0;
-    return (uint32_t)cadu_marker_len(c->marker) + frame_len + checks;
+    uint32_t len = frame_len;
+    if (has_rs(c))
+        len += rs_code_checks(code_of(c)) * c->interleave;
+    else if (has_ldpc(c))
+        len = ldpc_codeword_bits(ldpc_rate_of(c), 8 * frame_len) / 8;
+    else if (has_turbo(c))
+        len = turbo_codeword_bits(turbo_rate_of(c), 8 * frame_len) / 8;
+    return (uint32_t)cadu_marker_len(c->marker) + len;
 }
 
 /* False: memory is out. */
@@ -108,13 +135,20 @@ static bool init_format(struct frame_code *code, const struct frame_code_config 
     };
     if (has_rs(c))
         rs_init(&code->rs, code_of(c), c->basis);
-    if (!frame_code_is_ldpc(c))
-        return true;
-    code->ldpc = malloc(sizeof *code->ldpc);
-    if (code->ldpc == NULL)
-        return false;
-    ldpc_init(&code->ldpc->code, rate_of(c), 8 * frame_len);
+    if (has_ldpc(c)) {
+        code->ldpc = malloc(sizeof *code->ldpc);
+        if (code->ldpc == NULL)
+            return false;
+        ldpc_init(&code->ldpc->code, ldpc_rate_of(c), 8 * frame_len);
+    } else if (has_turbo(c)) {
+        code->turbo = malloc(sizeof *code->turbo);
+        if (code->turbo == NULL)
+            return false;
+        turbo_init(&code->turbo->code, turbo_rate_of(c), 8 * frame_len);
+        code->turbo->checked = true;
+    }
     code->format.ldpc = code->ldpc;
+    code->format.turbo = code->turbo;
     return true;
 }
 
@@ -146,6 +180,7 @@ void frame_code_free(struct frame_code *c)
     if (c == NULL)
         return;
     free(c->ldpc);
+    free(c->turbo);
     free(c->unit);
     free(c->buffer);
     free(c);

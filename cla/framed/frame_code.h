@@ -26,6 +26,10 @@ enum frame_code_kind {
     FRAME_CODE_LDPC_2_3,
     FRAME_CODE_LDPC_4_5,
     FRAME_CODE_LDPC_7_8,
+    /* Likewise a turbo codeword. (Those of rate 1/3 are no whole octets.) */
+    FRAME_CODE_TURBO_1_2,
+    FRAME_CODE_TURBO_1_4,
+    FRAME_CODE_TURBO_1_6,
 };
 
 enum frame_code_randomiser {
@@ -47,11 +51,12 @@ struct frame_code_config {
 
 struct frame_code;
 
-/* Is it one of the LDPC codes? Their decoder takes milliseconds for a unit with many errors. */
-bool frame_code_is_ldpc(const struct frame_code_config *c);
+/* Is a frame one block of the code, as of the LDPC and turbo codes? Their decoders take
+ * milliseconds for a unit with many errors. */
+bool frame_code_is_block(const struct frame_code_config *c);
 
-/* Does the marker of 64 bits belong to the code? To the LDPC codes AR4JA it does. */
-bool frame_code_has_long_marker(const struct frame_code_config *c);
+/* The marker that belongs to the code. If it is that of 32 bits, the one of 64 may be used, too. */
+enum cadu_marker frame_code_marker(const struct frame_code_config *c);
 
 /* Are all relevant fields equal? */
 bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b);

@@ -37,9 +37,9 @@ static struct frame_code_config make_code(const struct frame_keys *k)
         .randomiser = (enum frame_code_randomiser)k->cadu_randomise,
         .marker_errors = (unsigned)k->cadu_marker_errors,
     };
-    const bool longer = k->cadu_marker == FRAME_MARKER_64 ||
-                        (k->cadu_marker == FRAME_MARKER_AUTO && frame_code_has_long_marker(&c));
-    c.marker = longer ? CADU_MARKER_64 : CADU_MARKER_32;
+    c.marker = k->cadu_marker == FRAME_MARKER_64   ? CADU_MARKER_64
+               : k->cadu_marker == FRAME_MARKER_32 ? CADU_MARKER_32
+                                                   : frame_code_marker(&c);
     return c;
 }
 
@@ -388,11 +388,23 @@ static int check_code(const struct frame_way *w, bool in, const char **key, char
         return 0;
     *key = in ? "frames.length_in" : "frames.length";
     const uint32_t fits = frame_code_fitting(&w->code, len);
-    if (frame_code_is_ldpc(&w->code))
+    if (frame_code_is_block(&w->code))
         snprintf(why, why_cap, "%s, and frames have %u: write %uB", problem, len, fits);
     else
         snprintf(why, why_cap, "%s, %u: write %uB, or another cadu.interleave", problem,
                  w->code.interleave, fits);
+    return HELIO_EINVAL;
+}
+
+static int check_marker(const struct frame_code_config *code, const char **key, char *why,
+                        size_t why_cap)
+{
+    const enum cadu_marker own = frame_code_marker(code);
+    if (own == CADU_MARKER_32 || code->marker == own)
+        return 0;
+    *key = "cadu.marker";
+    snprintf(why, why_cap, "codewords of this code have a marker of %zu bits; %sremove this key",
+             8 * cadu_marker_len(own), own == CADU_MARKER_64 ? "write 64, or " : "");
     return HELIO_EINVAL;
 }
 
@@ -415,11 +427,9 @@ static int check_cadu(const struct frame_keys *k, const struct frame_port_config
         return wrong(key, "frames.marker", why, why_cap,
                      "CADUs have markers; remove this key, or write cadu: off");
     const struct frame_code_config code = make_code(k);
-    if (frame_code_has_long_marker(&code) && k->cadu_marker == FRAME_MARKER_32)
-        return wrong(key, "cadu.marker", why, why_cap,
-                     "codewords of the LDPC codes AR4JA have the marker of 64 bits; write 64, or "
-                     "remove this key");
-    int r = check_code(&c->send, false, key, why, why_cap);
+    int r = check_marker(&code, key, why, why_cap);
+    if (r == 0)
+        r = check_code(&c->send, false, key, why, why_cap);
     if (r == 0)
         r = check_code(&c->receive, true, key, why, why_cap);
     return r;

@@ -133,11 +133,11 @@ struct frame_keys {
      "with frames.sdls, file that keeps the numbers of sent frames; empty: as that file says"},     \
     {"frames.sdls_received", OPTION_PLACE, FRAME_KEYS_AT(at, sdls_received), "", 0, 0, NULL,        \
      "with frames.sdls_in, file that keeps the numbers of received frames; empty: as that file says"}, \
-    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5|ldpc7/8", \
+    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5|ldpc7/8|turbo1/2|turbo1/4|turbo1/6", \
      "TM, USLP and AOS frames are sent as channel access data units (131.0-B): " \
-     "behind a marker, uncoded, with Reed-Solomon (255,223) or (255,239), or " \
-     "with LDPC of rate 1/2, 2/3, 4/5 (AR4JA) or 7/8 (C2). The input is a stream " \
-     "of octets, in any pieces"},                   \
+     "behind a marker, uncoded, with Reed-Solomon (255,223) or (255,239), " \
+     "with LDPC of rate 1/2, 2/3, 4/5 (AR4JA) or 7/8 (C2), or with a turbo code " \
+     "of rate 1/2, 1/4 or 1/6. The input is a stream of octets, in any pieces"},                   \
     {"cadu.interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
      "with Reed-Solomon, codewords of a codeblock; frames.length is a multiple of it"},             \
     {"cadu.basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
@@ -145,7 +145,7 @@ struct frame_keys {
     {"cadu.randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
      "CADUs are randomised, but for their markers; long: by the sequence of 131071 bits, not that of 255"}, \
     {"cadu.marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "auto", 0, 0, "auto|32|64",       \
-     "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0) of the LDPC codes AR4JA; auto: 64 with these, else 32"}, \
+     "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0) of the LDPC codes AR4JA and of turbo1/2; auto: 64 with these, 128 and 192 with turbo1/4 and turbo1/6, else 32"}, \
     {"cadu.marker_errors", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_marker_errors), "4", 0, 8, NULL,   \
      "bits of a marker that may be wrong where it is due"},                                        \
     {"frames.port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \

@@ -19,9 +19,9 @@ from node_case import NodeCase, wait_for
 CADUS = {"rate": "20Mbit/s", "rto": "150ms", "sessions": 8, "frames": "aos", "frames.scid": 171, "frames.vcid": 5, "frames.idle": "20ms",
          "cadu": "rs223", "cadu.interleave": 5}
 UNIT = 4 + 1275
-# of LDPC: length of frames, share of wrong bits that it corrects, octets of a burst that it does not, octets between events, rounds for a burst
-LDPC = (("ldpc1/2", 128, 0.03, 130, 3_000, 50), ("ldpc2/3", 128, 0.01, 80, 3_000, 50), ("ldpc4/5", 512, 0.003, 200, 4_000, 50),
-        ("ldpc7/8", 892, 0.002, 200, 4_000, 10))
+# of LDPC and turbo codes: length of frames, share of wrong bits that it corrects, octets of a burst that it does not, octets between events, rounds for a burst
+BLOCKS = (("ldpc1/2", 128, 0.03, 130, 3_000, 50), ("ldpc2/3", 128, 0.01, 80, 3_000, 50), ("ldpc4/5", 512, 0.003, 200, 4_000, 50),
+          ("ldpc7/8", 892, 0.002, 200, 4_000, 10), ("turbo1/2", 223, 0.03, 200, 6_000, 10), ("turbo1/4", 223, 0.06, 400, 4_000, 10))
 
 
 class Channel:
@@ -219,10 +219,10 @@ class CaduLinkTest(NodeCase):
         for name, key in (("corrected_symbols", "corrected"), ("erred_frames", "erred"), ("sync_losses", "sync_losses")):
             self.assertEqual(re.findall(rf"^heliograph_link_cadu_{name}_total{{.*}} (\d+)$", text, re.M), [str(line["cadu_" + key])])
 
-    def test_ldpc(self):
+    def test_blocks(self):
         """Each code, with bit errors that it corrects and bursts that it does not: as many codewords failed as CADUs are erred; metrics
         have the same figures."""
-        for cadu, length, share, burst, between, rounds in LDPC:
+        for cadu, length, share, burst, between, rounds in BLOCKS:
             with self.subTest(cadu):
                 http = self.lab.udp_ports(1)[0]
                 keys = {"cadu": cadu, "cadu.marker_errors": 8, "frames.length": f"{length}B", "rate": "300kbit/s", "rto": "2s", "sessions": 4,
@@ -260,9 +260,10 @@ class CaduLinkTest(NodeCase):
 
     def test_recording(self):
         """What a node records helio-frames reads, and writes just the same: each code, basis, randomiser and marker."""
-        for cadu, length in (("uncoded", 300), ("rs223", 892), ("rs239", 956), ("ldpc1/2", 128), ("ldpc2/3", 512), ("ldpc4/5", 2048), ("ldpc7/8", 892)):
-            ldpc = cadu.startswith("ldpc")
-            for basis, randomise, marker in (("dual", "yes", "auto"), ("conventional", "long", "auto" if ldpc else 32), ("dual", "no", 64)):
+        for cadu, length in (("uncoded", 300), ("rs223", 892), ("rs239", 956), ("ldpc1/2", 128), ("ldpc2/3", 512), ("ldpc4/5", 2048), ("ldpc7/8", 892), ("turbo1/2", 446), ("turbo1/4", 223), ("turbo1/6", 1115)):
+            ldpc, turbo = cadu.startswith("ldpc"), cadu.startswith("turbo")
+            markers = ("auto", "auto", "auto") if turbo else ("auto", "auto" if ldpc else 32, 64)
+            for basis, randomise, marker in zip(("dual", "conventional", "dual"), ("yes", "long", "no"), markers):
                 keys = {"cadu": cadu, "cadu.interleave": 4, "cadu.basis": basis, "cadu.randomise": randomise, "cadu.marker": marker, "frames.length": f"{length}B",
                         "frames.idle": 0}
                 record = self.lab.path(f"{cadu.replace('/', '-')}.{basis}.{randomise}.cadu")
@@ -272,7 +273,7 @@ class CaduLinkTest(NodeCase):
                 wait_for(lambda: os.path.exists(record) and os.path.getsize(record) > 30000)
                 self.lab.stop("node1", node)
                 words = ["-k", "aos", "-l", str(length)]
-                words += ["--ldpc", cadu[4:]] if ldpc else ["--rs", cadu[2:], "--interleave", "4", "--basis", basis] if cadu != "uncoded" else []
+                words += ["--ldpc", cadu[4:]] if ldpc else ["--turbo", cadu[5:]] if turbo else ["--rs", cadu[2:], "--interleave", "4", "--basis", basis] if cadu != "uncoded" else []
                 words += ["--long-marker"] if marker == 64 else []
                 words += {"no": [], "yes": ["--randomised"], "long": ["--randomised", "--long-randomiser"]}[randomise]
                 done = subprocess.run([self.lab.program("helio-frames"), "info", "--from", "cadu", *words, "--json", record],
@@ -345,6 +346,8 @@ class CaduLinkTest(NodeCase):
                                 ({"cadu": "ldpc7/8", "frames.length": "512B"}, "frames.length", "892 octets, and frames have 512: write 892B"),
                                 ({"cadu": "ldpc4/5", "frames.length": "100B"}, "frames.length", "write 128B"),
                                 ({"cadu": "ldpc2/3", "frames.length": "512B", "cadu.marker": 32}, "cadu.marker", "write 64"),
+                                ({"cadu": "turbo1/2", "frames.length": "512B"}, "frames.length", "892 or 1115 octets, and frames have 512: write 446B"),
+                                ({"cadu": "turbo1/4", "frames.length": "446B", "cadu.marker": 64}, "cadu.marker", "128 bits; remove this key"),
                                 ({"cadu": "rs223", "cadu.interleave": 9}, "cadu.interleave", "8"),
                                 ({"cadu": "rs223", "cadu.marker_errors": 9}, "cadu.marker_errors", "8"),
                                 ({"frames": "uslp", "cadu": "uncoded", "frames.length": "65507B"}, "frames.length", "write 65503B, or frames: {port: connect}")):

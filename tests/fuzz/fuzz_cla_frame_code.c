@@ -12,7 +12,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-enum { FRAME = 40, BLOCK = 128, UNIT_MAX = CADU_MARKER_MAX + 2 * BLOCK, ROOM = 2 * UNIT_MAX };
+enum {
+    FRAME = 40,
+    BLOCK = 128,
+    BLOCK_TURBO = 223,
+    UNIT_MAX = CADU_MARKER_MAX + 2 * BLOCK_TURBO + 1,
+    ROOM = 2 * UNIT_MAX
+};
 
 static const struct frame_code_config configs[] = {
     {.kind = FRAME_CODE_UNCODED},
@@ -24,15 +30,18 @@ static const struct frame_code_config configs[] = {
     {FRAME_CODE_RS_239, 2, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4},
     {FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8},
     {FRAME_CODE_LDPC_4_5, 1, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 0},
+    {FRAME_CODE_TURBO_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 4},
 };
 enum { CONFIGS = sizeof configs / sizeof configs[0] };
 
 static struct frame_code *codes[2][CONFIGS]; /* that read, that write */
 
-/* A frame of LDPC is a block. */
+/* A frame of LDPC and turbo codes is a block. */
 static uint32_t frame_of(size_t config)
 {
-    return frame_code_is_ldpc(&configs[config]) ? BLOCK : FRAME;
+    return configs[config].kind == FRAME_CODE_TURBO_1_2 ? BLOCK_TURBO
+           : frame_code_is_block(&configs[config])      ? BLOCK
+                                                        : FRAME;
 }
 
 static struct frame_code *code_of(bool writes, size_t config)

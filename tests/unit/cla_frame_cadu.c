@@ -79,12 +79,15 @@ static void begin_gathered(const struct frame_keys *k, size_t datagrams, size_t 
 START_TEST(each_kind)
 {
     static const size_t lengths[] = {0,        4 + 1115, 4 + 1275, 4 + 1115 + 5 * 16,
-                                     8 + 1024, 8 + 768,  8 + 640,  4 + 1020};
+                                     8 + 1024, 8 + 768,  8 + 640,  4 + 1020,
+                                     8 + 447,  16 + 894, 24 + 1341};
     for (int kind = FRAMES_TM; kind <= FRAMES_AOS; kind++) {
-        for (int code = FRAME_CODE_UNCODED; code <= FRAME_CODE_LDPC_7_8; code++) {
+        for (int code = FRAME_CODE_UNCODED; code <= FRAME_CODE_TURBO_1_6; code++) {
             struct frame_keys k = cadu_keys(kind, (enum frame_code_kind)code);
             if (code >= FRAME_CODE_LDPC_1_2)
-                k.out.length = code == FRAME_CODE_LDPC_7_8 ? 892 : 512;
+                k.out.length = code >= FRAME_CODE_TURBO_1_2  ? 223
+                               : code == FRAME_CODE_LDPC_7_8 ? 892
+                                                             : 512;
             k.cadu_randomise = code % 3;
             k.cadu_basis = code % 2;
             begin(&k);
@@ -491,6 +494,16 @@ START_TEST(keys)
         k.cadu_marker = marker;
         ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     }
+    k = cadu_keys(FRAMES_AOS, FRAME_CODE_TURBO_1_6);
+    k.out.length = 1000;
+    assert_refused(&k, "frames.length", "1000: write 892B");
+    k.out.length = 1115;
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+    k.cadu_marker = FRAME_MARKER_64;
+    assert_refused(&k, "cadu.marker", "192 bits; remove this key");
+    k = cadu_keys(FRAMES_AOS, FRAME_CODE_TURBO_1_2); /* 1115 octets */
+    k.cadu_marker = FRAME_MARKER_64;
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k = cadu_keys(FRAMES_USLP, FRAME_CODE_UNCODED);
     k.out.length = 65504;
     assert_refused(&k, "frames.length", "write 65503B");

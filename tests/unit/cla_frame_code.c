@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "cla/framed/frame_code.h"
+#include "frames/fecf.h"
 #include "tests/unit/suite.h"
 
 enum { FRAME_MAX = 1600, UNITS = 120, STREAM_MAX = UNITS * 2200 };
@@ -22,8 +23,11 @@ static const struct config {
     {{FRAME_CODE_LDPC_2_3, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 4}, 512, 8 + 768},
     {{FRAME_CODE_LDPC_4_5, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4}, 512, 8 + 640},
     {{FRAME_CODE_LDPC_7_8, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4}, 892, 4 + 1020},
+    {{FRAME_CODE_TURBO_1_2, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8}, 223, 8 + 447},
+    {{FRAME_CODE_TURBO_1_4, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_128, 8}, 223, 16 + 894},
+    {{FRAME_CODE_TURBO_1_6, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_192, 4}, 223, 24 + 1341},
 };
-enum { CONFIGS = sizeof configs / sizeof configs[0], LDPC_FIRST = 5 };
+enum { CONFIGS = sizeof configs / sizeof configs[0], LDPC_FIRST = 5, TURBO_FIRST = 9 };
 static const struct config *usual = &configs[2];
 
 static struct rng rng;
@@ -72,6 +76,9 @@ static void make_frame(uint32_t n, uint8_t *out, size_t len)
     for (size_t i = 0; i < len; i++)
         out[i] = (uint8_t)rng_u64(&r);
     out[0] = (uint8_t)n;
+    const uint16_t check = fecf_crc(FECF_INIT, out, len - 2); /* the turbo decoder looks at it */
+    out[len - 2] = (uint8_t)(check >> 8);
+    out[len - 1] = (uint8_t)check;
 }
 
 /* Where its first bit is. */
@@ -132,11 +139,14 @@ START_TEST(units)
         uint8_t frame[FRAME_MAX], unit[FRAME_MAX + 300];
         static struct rs rs;
         static struct cadu_ldpc ldpc;
-        const bool is_ldpc = frame_code_is_ldpc(&c->code);
-        const bool has_rs = c->code.kind != FRAME_CODE_UNCODED && !is_ldpc;
+        static struct cadu_turbo turbo;
+        static const enum turbo_rate rates[] = {TURBO_1_2, TURBO_1_4, TURBO_1_6};
+        const bool is_ldpc = i >= LDPC_FIRST && i < TURBO_FIRST, is_turbo = i >= TURBO_FIRST;
+        const bool has_rs = c->code.kind != FRAME_CODE_UNCODED && !is_ldpc && !is_turbo;
         struct cadu_format f = {.frame_len = c->frame_len,
                                 .rs = has_rs ? &rs : NULL,
                                 .ldpc = is_ldpc ? &ldpc : NULL,
+                                .turbo = is_turbo ? &turbo : NULL,
                                 .depth = c->code.interleave,
                                 .randomised = c->code.randomiser != FRAME_CODE_PLAIN,
                                 .sequence =
@@ -145,6 +155,8 @@ START_TEST(units)
         begin(c);
         if (is_ldpc)
             ldpc_init(&ldpc.code, (enum ldpc_rate)(i - LDPC_FIRST), 8 * c->frame_len);
+        if (is_turbo)
+            turbo_init(&turbo.code, rates[i - TURBO_FIRST], 8 * c->frame_len);
         rs_init(&rs, c->code.kind == FRAME_CODE_RS_239 ? RS_255_239 : RS_255_223, c->code.basis);
         make_frame(3, frame, c->frame_len);
         struct slice written = frame_code_write(writer, slice_of(frame, c->frame_len));
@@ -300,11 +312,11 @@ START_TEST(damage)
 }
 END_TEST
 
-/* LDPC: a share of each unit's bits is wrong, of each fourth far too many. What was decoded is what
- * was sent; the others are counted, and given to nobody. */
-START_TEST(ldpc_damage)
+/* LDPC and turbo codes: a share of each unit's bits is wrong, of each fourth far too many. What was
+ * decoded is what was sent; the others are counted, and given to nobody. */
+START_TEST(block_damage)
 {
-    static const double shares[] = {0.03, 0.02, 0.004, 0.004};
+    static const double shares[] = {0.03, 0.02, 0.004, 0.004, 0.04, 0.1, 0.13};
     for (size_t i = LDPC_FIRST; i < CONFIGS; i++) {
         const struct config *c = &configs[i];
         bool which[UNITS];
@@ -313,7 +325,7 @@ START_TEST(ldpc_damage)
         for (uint32_t n = 0; n < UNITS; n++) {
             const size_t body = put_unit(c, n, n % 2 == 1) + 8 * cadu_marker_len(c->code.marker);
             for (size_t b = body; b < stream_bits; b++) {
-                if (!rng_chance(&rng, n % 4 == 3 ? 0.2 : shares[i - LDPC_FIRST]))
+                if (!rng_chance(&rng, n % 4 == 3 ? 0.3 : shares[i - LDPC_FIRST]))
                     continue;
                 stream[b / 8] ^= (uint8_t)(0x80 >> b % 8);
                 wrong += n % 4 != 3;
@@ -326,8 +338,11 @@ START_TEST(ldpc_damage)
         ck_assert(n->frames == UNITS && n->erred == UNITS / 4 && n->sync_losses == 0);
         ck_assert_uint_eq(n->codewords_failed, UNITS / 4);
         ck_assert_uint_eq(n->corrected, wrong);
-        const bool looks = c->code.kind == FRAME_CODE_LDPC_7_8; /* it stops early */
-        ck_assert_uint_ge(n->iterations, UNITS / 4 * (looks ? LDPC_LOOK : LDPC_ITERATIONS));
+        const uint64_t rounds = i >= TURBO_FIRST ? TURBO_ITERATIONS
+                                : c->code.kind == FRAME_CODE_LDPC_7_8
+                                    ? LDPC_LOOK /* it stops early */
+                                    : LDPC_ITERATIONS;
+        ck_assert_uint_ge(n->iterations, UNITS / 4 * rounds);
         end();
     }
 }
@@ -422,13 +437,25 @@ START_TEST(problems)
         }
         ck_assert_uint_eq(frame_code_fitting(&c, 65507), 2048);
         ck_assert_uint_eq(frame_code_fitting(&c, 7), 128); /* there is no shorter one */
-        ck_assert(frame_code_has_long_marker(&c));
+        ck_assert_int_eq(frame_code_marker(&c), CADU_MARKER_64);
     }
     c.kind = FRAME_CODE_LDPC_7_8;
     ck_assert_ptr_null(frame_code_problem(&c, 892));
     ck_assert_ptr_nonnull(frame_code_problem(&c, 512));
     ck_assert_uint_eq(frame_code_fitting(&c, 512), 892); /* its only one */
-    ck_assert(frame_code_is_ldpc(&c) && !frame_code_has_long_marker(&c));
+    ck_assert(frame_code_is_block(&c) && frame_code_marker(&c) == CADU_MARKER_32);
+    c = configs[TURBO_FIRST].code;
+    for (int kind = FRAME_CODE_TURBO_1_2; kind <= FRAME_CODE_TURBO_1_6; kind++) {
+        static const uint32_t good[] = {223, 446, 892, 1115};
+        c.kind = (enum frame_code_kind)kind;
+        for (size_t i = 0; i < 4; i++) {
+            ck_assert_ptr_null(frame_code_problem(&c, good[i]));
+            ck_assert_ptr_nonnull(frame_code_problem(&c, good[i] + 1));
+            ck_assert_uint_eq(frame_code_fitting(&c, good[i] + 1), good[i]);
+        }
+        ck_assert_uint_eq(frame_code_fitting(&c, 7), 223);
+        ck_assert(frame_code_is_block(&c));
+    }
 }
 END_TEST
 
@@ -475,7 +502,7 @@ SUITE(cla_frame_code, t)
     tcase_add_test(t, slips_within);
     tcase_add_test(t, lost_octets);
     tcase_add_test(t, damage);
-    tcase_add_test(t, ldpc_damage);
+    tcase_add_test(t, block_damage);
     tcase_add_test(t, bit_errors);
     tcase_add_test(t, another_stream);
     tcase_add_test(t, problems);
