@@ -81,10 +81,37 @@ static void report_unknown(const struct conf_tree *t, const char *where, const s
                    words_list(keys, n, list, sizeof list));
 }
 
+/* The values of a list with blanks between them, the caller's. NULL: an error. */
+static char *join_words(const struct conf_tree *t, const char *where, struct conf_errors *errors)
+{
+    size_t len = 1, used = 0;
+    for (const struct conf_tree *i = t->first; i != NULL; i = i->next) {
+        if (i->kind != CONF_SCALAR) {
+            conf_error(errors, i->line, "%s%s: %s is not expected here; write a list of values",
+                       where, t->key, conf_kind_name(i->kind));
+            return NULL;
+        }
+        len += strlen(i->text) + 1;
+    }
+    char *text = calloc(1, len);
+    if (text == NULL)
+        conf_no_memory(errors, t->line);
+    for (const struct conf_tree *i = t->first; text != NULL && i != NULL; i = i->next)
+        used += (size_t)snprintf(text + used, len - used, used > 0 ? " %s" : "%s", i->text);
+    return text;
+}
+
 static void set_value(const struct conf_option *o, const struct conf_part *part,
                       const struct conf_tree *t, const char *where, struct conf_errors *errors)
 {
     char why[WHY_CAP];
+    if (t->kind == CONF_LIST && o->type == OPTION_WORDS) {
+        char *text = join_words(t, where, errors);
+        if (text != NULL && conf_option_set(o, part->base, text, why, sizeof why) < 0)
+            conf_no_memory(errors, t->line);
+        free(text);
+        return;
+    }
     if (t->kind != CONF_SCALAR) {
         conf_error(errors, t->line, "%s%s: %s is not expected here; write one value", where, t->key,
                    conf_kind_name(t->kind));

@@ -285,6 +285,7 @@ int conf_option_set(const struct conf_option *o, void *base, const char *text, c
     case OPTION_SECRET:
     case OPTION_PLACE:
     case OPTION_SOCKET:
+    case OPTION_WORDS:
         return set_text(field, text);
     case OPTION_CHOICE:
         return set_choice(o, field, text, why, cap);

@@ -30,12 +30,13 @@ enum option_type {
     OPTION_SECRET,   /* likewise: a text that not all users may read, and so its file */
     OPTION_PLACE,    /* likewise: path of a file or folder that the program creates or writes */
     OPTION_SOCKET,   /* likewise: path of a UNIX socket that the program creates */
+    OPTION_WORDS,    /* likewise: one value, or a list of values, which get blanks between them */
 };
 
 static inline bool option_is_text(enum option_type type)
 {
     return type == OPTION_TEXT || type == OPTION_FILE || type == OPTION_PLACE ||
-           type == OPTION_SOCKET || type == OPTION_SECRET;
+           type == OPTION_SOCKET || type == OPTION_SECRET || type == OPTION_WORDS;
 }
 
 /* As `max` of a choice that is a group's mode (conf_groups.h), and "off" if it is not given: keys

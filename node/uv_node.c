@@ -323,7 +323,11 @@ static int open_http(struct node *n)
     const struct http_config http = {.listen = n->config->http.listen,
                                      .hosts = n->config->http.hosts,
                                      .token = n->config->http.token,
+                                     .change_token = n->config->http.change_token,
+                                     .network = n->config->http.network,
+                                     .origins = n->config->http.origins,
                                      .page = node_http_page(),
+                                     .network_page = node_http_network_page(),
                                      .loop = n->loop,
                                      .make = node_http_answer,
                                      .context = n};

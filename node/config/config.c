@@ -7,6 +7,7 @@
  */
 #include "node/config/config.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,22 +317,72 @@ static void check_exclude(const struct config *c, const struct conf_tree *root,
                    text, CONFIG_EXCLUDE_MAX);
 }
 
+static void check_token(const char *token, const char *key, const struct conf_tree *root,
+                        struct conf_errors *errors)
+{
+    const size_t len = token == NULL ? 0 : strlen(token);
+    if (len > 0 && (len < 16 || len > 256 || strpbrk(token, " \t\r\n") != NULL))
+        conf_error(errors, line_in(root, "http", key),
+                   "http.%s: write 16 to 256 characters, without blanks", key);
+}
+
+/* "http://HOST:PORT" in len bytes; nothing behind it, as in an Origin header. */
+static bool is_origin(const char *word, size_t len)
+{
+    static const char scheme[] = "http", rest[] = "://";
+    size_t at = sizeof scheme - 1;
+    if (len < at || memcmp(word, scheme, at) != 0)
+        return false;
+    at += len > at && word[at] == 's';
+    if (len < at + 3 || memcmp(word + at, rest, 3) != 0)
+        return false;
+    for (size_t i = at += 3; i < len; i++)
+        if (!isalnum((unsigned char)word[i]) && strchr("-._:[]", word[i]) == NULL)
+            return false;
+    return len > at && len <= CONFIG_ORIGIN_MAX;
+}
+
+static void check_origins(const char *text, const char *key, const struct conf_tree *root,
+                          struct conf_errors *errors)
+{
+    size_t count = 0, len;
+    const uint32_t line = line_in(root, "http", key);
+    for (const char *w = text == NULL ? "" : text; *w != '\0'; w += len + strspn(w + len, " ")) {
+        len = strcspn(w, " ");
+        if (!is_origin(w, len)) {
+            conf_error(errors, line,
+                       "http.%s: \"%.*s\" is not understood; write how a page's address begins, "
+                       "with nothing behind the port, such as http://192.0.2.7:9464",
+                       key, (int)len, w);
+            return;
+        }
+        count++;
+    }
+    if (count > CONFIG_ORIGINS_MAX)
+        conf_error(errors, line, "http.%s: %zu addresses; at most %d are possible", key, count,
+                   CONFIG_ORIGINS_MAX);
+}
+
 static void check_http(const struct config *c, const struct conf_tree *root,
                        struct conf_errors *errors)
 {
     struct address at;
     uint64_t port;
-    const char *listen = c->http.listen, *token = c->http.token;
-    size_t len = token == NULL ? 0 : strlen(token);
+    const char *listen = c->http.listen, *change = c->http.change_token;
     if (listen != NULL && *listen != '\0' && units_count(listen, 65535, &port) != 0 &&
         address_parse(listen, &at) != 0)
         conf_error(errors, line_in(root, "http", "listen"),
                    "http.listen: \"%s\" is not understood; write a port (of 127.0.0.1), or an "
                    "address with its port, such as 192.0.2.1:9464",
                    listen);
-    if (len > 0 && (len < 16 || len > 256 || strpbrk(token, " \t\r\n") != NULL))
-        conf_error(errors, line_in(root, "http", "token"),
-                   "http.token: write 16 to 256 characters, without blanks");
+    check_token(c->http.token, "token", root, errors);
+    check_token(change, "change_token", root, errors);
+    if (change != NULL && *change != '\0' && c->http.token != NULL &&
+        strcmp(change, c->http.token) == 0)
+        conf_error(errors, line_in(root, "http", "change_token"),
+                   "http.change_token: it is http.token, whose users only read; write another one");
+    check_origins(c->http.network, "network", root, errors);
+    check_origins(c->http.origins, "origins", root, errors);
 }
 
 static void check_mode(struct config_access *a, const char *key, const struct conf_tree *root,

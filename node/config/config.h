@@ -116,9 +116,11 @@ struct config {
         int format;               /* enum config_format */
     } log;
     struct {
-        char *listen; /* "": no server */
-        char *hosts;  /* names of Host headers beside its own */
-        char *token;  /* "": none is wanted */
+        char *listen;            /* "": no server */
+        char *hosts;             /* names of Host headers beside its own */
+        char *token;             /* "": none is wanted */
+        char *network, *origins; /* words: other nodes' pages; pages that may show this node */
+        char *change_token;      /* "": nothing can be changed */
     } http;
     struct config_link *links;
     size_t links_len;
@@ -177,6 +179,8 @@ const struct config_section *config_section_at(size_t i);
 
 /* routing.exclude as numbers; SIZE_MAX: it is not understood, or has more. */
 #define CONFIG_EXCLUDE_MAX 16
+#define CONFIG_ORIGINS_MAX 64 /* of http.network, and of http.origins */
+#define CONFIG_ORIGIN_MAX 256 /* octets of one */
 size_t config_numbers(const char *text, uint64_t *out, size_t max);
 
 /* The echo endpoint of the node; false when it is off. */

@@ -36,6 +36,7 @@ static size_t size_of(enum option_type type)
     case OPTION_SECRET:
     case OPTION_PLACE:
     case OPTION_SOCKET:
+    case OPTION_WORDS:
         return sizeof(char *);
     }
     return 0;

@@ -346,6 +346,24 @@ const struct conf_option config_http[] = {
      .initial = "",
      .help = "requests must have it (Authorization: Bearer TOKEN); 16 to 256 characters; "
              "empty: no token is needed"},
+    {.key = "network",
+     .type = OPTION_WORDS,
+     .offset = AT(http.network),
+     .initial = "",
+     .help = "addresses of other nodes' pages, which /network shows beside this node: a list such "
+             "as [http://192.0.2.7:9464], at most 64"},
+    {.key = "origins",
+     .type = OPTION_WORDS,
+     .offset = AT(http.origins),
+     .initial = "",
+     .help = "pages of other nodes that may show this one, as network of that node has it and a "
+             "browser reaches the page: a list such as [http://192.0.2.1:9464], at most 64"},
+    {.key = "change_token",
+     .type = OPTION_SECRET,
+     .offset = AT(http.change_token),
+     .initial = "",
+     .help = "requests with it in place of token may also change links; 16 to 256 characters, "
+             "different from token; empty: nothing can be changed over HTTP"},
     END,
 };
 

@@ -93,8 +93,7 @@ static void why_closed(const struct node_link *l, enum link_state state, const c
                      name);
 }
 
-/* What its adapter knows beyond the state. */
-static void reason_of(const struct node_link *l, char out[LINK_WHY_MAX])
+void control_reason(const struct node_link *l, char *out)
 {
     const struct cla_gauges g = node_link_gauges(l);
     const struct link_facts f = node_link_facts(l, &g);
@@ -114,7 +113,7 @@ static void tell_on_link(const struct node *n, const struct agent_why *w, json_t
     const struct node_link *l = n->links[w->is.link];
     const enum link_state state = node_link_state(l);
     char about[LINK_WHY_MAX], span[LINK_SPAN_MAX];
-    reason_of(l, about);
+    control_reason(l, about);
     put_sentence(out, "link_state", "%s", link_state_word(state));
     if (strcmp(w->is.state, "sending") == 0) {
         put_sentence(out, "where", "given to link %s; its outcome is not known yet",

@@ -2,6 +2,7 @@
 /* What can go wrong: a path that there is not; memory, which is 503. */
 #include "node/http/http_answer.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,11 @@ struct http_answer http_refusal(unsigned status, const char *text)
 
 enum http_kind http_kind_of(const char *path)
 {
-    static const char *const paths[] = {
-        "/metrics", "/api/top", "/api/backlog", "/api/plan", "/api/sessions", "/api/status", "/"};
+    static const char *const paths[] = {"/metrics",     "/api/top",      "/api/backlog",
+                                        "/api/plan",    "/api/sessions", "/api/why",
+                                        "/api/network", "/api/status",   "/",
+                                        "/network",     "/api/change"};
+    static_assert(sizeof paths / sizeof *paths == HTTP_NOTHING, "a path for each kind");
     size_t kind = 0;
     while (kind < HTTP_NOTHING && strcmp(path, paths[kind]) != 0)
         kind++;
@@ -50,14 +54,14 @@ static bool host_of(const char *text, char out[HOST_CAP])
     return true;
 }
 
-static bool is_named(const char *host, const char *names)
+bool http_is_named(const char *text, const char *words)
 {
-    size_t len = strlen(host);
-    while (*names != '\0') {
-        size_t n = strcspn(names, " ,");
-        if (n == len && strncasecmp(names, host, n) == 0)
+    size_t len = strlen(text);
+    while (*words != '\0') {
+        size_t n = strcspn(words, " ,");
+        if (n == len && len > 0 && strncasecmp(words, text, n) == 0)
             return true;
-        names += n + strspn(names + n, " ,");
+        words += n + strspn(words + n, " ,");
     }
     return false;
 }
@@ -69,7 +73,7 @@ bool http_host_ok(const char *text, const struct address *at, const char *names)
     struct address given;
     if (text == NULL || !host_of(text, host))
         return false;
-    if (is_named(host, "localhost") || is_named(host, names))
+    if (http_is_named(host, "localhost") || http_is_named(host, names))
         return true;
     return address_of(host, 1, &given) == 0 && address_given(at) &&
            memcmp(address_key(&given, a).data, address_key(at, b).data, ADDRESS_KEY_HOST) == 0;

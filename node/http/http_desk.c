@@ -25,17 +25,22 @@ void http_desk_fini(struct http_desk *d)
     (void)sem_destroy(&d->done);
 }
 
-bool http_desk_ask(struct http_desk *d, enum http_kind kind, const char *link,
-                   struct http_answer *out)
+/* The thread waits, for the loop or for what the loop waits for. */
+static bool is_asked(struct http_desk *d)
+{
+    const enum http_desk_state state = atomic_load(&d->state);
+    return state == HTTP_DESK_ASKED || state == HTTP_DESK_MAKING;
+}
+
+bool http_desk_ask(struct http_desk *d, const struct http_question *q, struct http_answer *out)
 {
     if (atomic_load(&d->closed))
         return false;
     assert(atomic_load(&d->state) == HTTP_DESK_FREE);
-    d->kind = kind;
-    d->link = link;
+    d->question = q;
     atomic_store(&d->state, HTTP_DESK_ASKED);
     d->ring(d->context);
-    while (atomic_load(&d->state) == HTTP_DESK_ASKED && !atomic_load(&d->closed))
+    while (is_asked(d) && !atomic_load(&d->closed))
         (void)sem_wait(&d->done); /* one of an earlier answer, or a signal: it is looked again */
     if (atomic_load(&d->state) != HTTP_DESK_ANSWERED)
         return false;
@@ -49,7 +54,22 @@ void http_desk_serve(struct http_desk *d, http_maker *make, void *context)
 {
     if (atomic_load(&d->closed) || atomic_load(&d->state) != HTTP_DESK_ASKED)
         return;
-    d->answer = make(context, d->kind, d->link);
+    /* before `make`, which may have the answer of a later moment at once */
+    atomic_store(&d->state, HTTP_DESK_MAKING);
+    const struct http_answer a = make(context, d->question);
+    if (a.status != HTTP_LATER)
+        http_desk_answer(d, &a);
+}
+
+void http_desk_answer(struct http_desk *d, const struct http_answer *a)
+{
+    if (atomic_load(&d->closed)) { /* nobody waits for it */
+        if (a->owned)
+            free((void *)(uintptr_t)a->text);
+        return;
+    }
+    assert(atomic_load(&d->state) == HTTP_DESK_MAKING);
+    d->answer = *a;
     atomic_store(&d->state, HTTP_DESK_ANSWERED);
     (void)sem_post(&d->done);
 }

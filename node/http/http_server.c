@@ -4,7 +4,8 @@
  * the only one with connections and answers. The last text of each kind is kept for early requests.
  * What can go wrong: the address is in use. A client without the token, with a wrong Host header or
  * two of them, or with an unknown request gets an error. Clients that keep connections open lose
- * them (http_visits.h).
+ * them (http_visits.h). A page of another origin gets answers if `origins` has it; a browser asks
+ * before by OPTIONS (Fetch standard, 3.3).
  */
 #include "node/http/http_server.h"
 
@@ -34,13 +35,21 @@
 #define IDLE_SECONDS 30
 #define LATE_EVERY TICK_S /* looks for those that are late */
 #define HEAD_MAX 65536    /* the library's own buffer is smaller */
-#define LINK_CAP 256      /* of a link's name, whose sessions are kept */
+#define ABOUT_CAP 256     /* of a link's name, whose sessions are kept; of a bundle's id */
+#define CHANGE_MAX 4096   /* of the body of a change */
 
 /* The last text of a kind. */
 struct kept {
-    struct MHD_Response *response; /* NULL: none yet */
-    char link[LINK_CAP];           /* of HTTP_SESSIONS */
+    struct MHD_Response *response; /* NULL: none yet; it owns the text */
+    struct http_answer answer;
+    char about[ABOUT_CAP]; /* of HTTP_SESSIONS and HTTP_WHY */
     struct pace pace;
+};
+
+/* A request whose body is wanted. */
+struct upload {
+    size_t len; /* received; beyond CHANGE_MAX they are not kept */
+    char text[CHANGE_MAX + 1];
 };
 
 struct http_server {
@@ -48,6 +57,7 @@ struct http_server {
     struct MHD_Daemon *daemon;
     int stop; /* an eventfd */
     pthread_t thread;
+    char *policy; /* of pages: whom they may ask */
     struct http_visits visits;
     struct kept kept[HTTP_PAGE];
 };
@@ -63,15 +73,25 @@ static void drop_visits(struct http_server *h)
 
 /* ---- permission ---- */
 
-static bool is_permitted(const struct http_server *h, struct MHD_Connection *c)
+static bool has_token(struct MHD_Connection *c, const char *token)
 {
-    const char *token = h->config.token;
     const char *given =
         MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-    if (*token == '\0')
-        return true;
-    return given != NULL && strncasecmp(given, "Bearer ", 7) == 0 &&
+    return *token != '\0' && given != NULL && strncasecmp(given, "Bearer ", 7) == 0 &&
            secret_equal(token, strlen(token), given + 7, strlen(given + 7));
+}
+
+static bool is_permitted(const struct http_server *h, struct MHD_Connection *c)
+{
+    return *h->config.token == '\0' || has_token(c, h->config.token) ||
+           has_token(c, h->config.change_token);
+}
+
+/* The origin of the page that asks, if it may read answers; NULL: none, or it may not. */
+static const char *origin_of(const struct http_server *h, struct MHD_Connection *c)
+{
+    const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
+    return origin != NULL && http_is_named(origin, h->config.origins) ? origin : NULL;
 }
 
 static int socket_of(struct MHD_Connection *c)
@@ -155,7 +175,7 @@ static struct http_answer judge_host(const struct http_server *h, struct MHD_Con
 /* ---- answers ---- */
 
 /* Takes its text, if that is owned. NULL: no memory. */
-static struct MHD_Response *make_response(const struct http_answer *a)
+static struct MHD_Response *make_response(const struct http_server *h, const struct http_answer *a)
 {
     struct MHD_Response *r =
         a->owned ? MHD_create_response_from_buffer(a->len, (void *)(uintptr_t)a->text,
@@ -169,34 +189,72 @@ static struct MHD_Response *make_response(const struct http_answer *a)
     MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
     MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(r, "Content-Security-Policy",
-                            "default-src 'none'; script-src 'unsafe-inline'; style-src "
-                            "'unsafe-inline'; connect-src 'self'; img-src data:; "
-                            "frame-ancestors 'none'");
+    MHD_add_response_header(r, "Content-Security-Policy", h->policy);
     if (a->status == MHD_HTTP_UNAUTHORIZED)
         MHD_add_response_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     return r;
 }
 
-static enum MHD_Result queue_answer(struct MHD_Connection *c, const struct http_answer *a)
+static void permit_origin(const struct http_server *h, struct MHD_Response *r, const char *origin)
 {
-    struct MHD_Response *r = make_response(a);
+    if (origin != NULL)
+        MHD_add_response_header(r, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    if (*h->config.origins != '\0')
+        MHD_add_response_header(r, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ORIGIN);
+}
+
+static enum MHD_Result queue_answer(const struct http_server *h, struct MHD_Connection *c,
+                                    const struct http_answer *a)
+{
+    struct MHD_Response *r = make_response(h, a);
     if (r == NULL)
         return MHD_NO;
+    permit_origin(h, r, origin_of(h, c));
     enum MHD_Result done = MHD_queue_response(c, a->status, r);
     MHD_destroy_response(r);
     return done;
 }
 
+/* The answer to a browser's question whether the page may ask. */
+static enum MHD_Result answer_preflight(const struct http_server *h, struct MHD_Connection *c)
+{
+    const struct http_answer a = {MHD_HTTP_NO_CONTENT, "text/plain", "", 0, false};
+    struct MHD_Response *r = make_response(h, &a);
+    if (r == NULL)
+        return MHD_NO;
+    permit_origin(h, r, origin_of(h, c));
+    MHD_add_response_header(r, "Access-Control-Allow-Methods", "GET, POST");
+    MHD_add_response_header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type");
+    MHD_add_response_header(r, "Access-Control-Max-Age", "600");
+    enum MHD_Result done = MHD_queue_response(c, a.status, r);
+    MHD_destroy_response(r);
+    return done;
+}
+
+/* The kept response is shared, so it has no header for one origin: that gets a copy of its own. */
+static enum MHD_Result queue_kept(const struct http_server *h, struct MHD_Connection *c,
+                                  const struct kept *k)
+{
+    struct http_answer copy = k->answer;
+    if (origin_of(h, c) == NULL)
+        return MHD_queue_response(c, MHD_HTTP_OK, k->response);
+    copy.text = malloc(copy.len + 1);
+    copy.owned = true;
+    if (copy.text == NULL)
+        return MHD_NO;
+    memcpy((void *)(uintptr_t)copy.text, k->answer.text, copy.len);
+    return queue_answer(h, c, &copy);
+}
+
 /* Makes a new text in place of the last one. False: *refusal has the reason. */
-static bool renew_kept(struct http_server *h, enum http_kind kind, const char *link,
+static bool renew_kept(struct http_server *h, const struct http_question *q,
                        struct http_answer *refusal)
 {
-    struct kept *k = &h->kept[kind];
+    struct kept *k = &h->kept[q->kind];
     struct http_answer a;
     const tick began = clock_now();
     *refusal = http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "the program ends\n");
-    if (!http_desk_ask(h->config.desk, kind, link, &a))
+    if (!http_desk_ask(h->config.desk, q, &a))
         return false;
     const tick now = clock_now();
     pace_made(&k->pace, now, now - began);
@@ -205,70 +263,145 @@ static bool renew_kept(struct http_server *h, enum http_kind kind, const char *l
         return false;
     }
     *refusal = http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
-    struct MHD_Response *r = make_response(&a);
+    struct MHD_Response *r = make_response(h, &a);
     if (r == NULL)
         return false;
+    permit_origin(h, r, NULL);
     if (k->response != NULL)
         MHD_destroy_response(k->response);
     k->response = r;
-    (void)snprintf(k->link, sizeof k->link, "%s", link == NULL ? "" : link);
+    k->answer = a;
+    (void)snprintf(k->about, sizeof k->about, "%s", q->about);
     return true;
 }
 
-static enum MHD_Result answer_figures(struct http_server *h, struct MHD_Connection *c,
-                                      enum http_kind kind, const char *link)
+/* Of a request's arguments, the one that its kind has. */
+static const char *about_of(struct MHD_Connection *c, enum http_kind kind)
 {
-    struct kept *k = &h->kept[kind];
-    struct http_answer refusal =
-        http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests; ask again in a second\n");
-    link = kind != HTTP_SESSIONS || link == NULL || strlen(link) >= LINK_CAP ? "" : link;
-    const bool same = k->response != NULL && strcmp(k->link, link) == 0;
-    if (pace_may(&k->pace, clock_now()) ? renew_kept(h, kind, link, &refusal) : same)
-        return MHD_queue_response(c, MHD_HTTP_OK, k->response);
-    return queue_answer(c, &refusal);
+    const char *key = kind == HTTP_SESSIONS ? "link" : kind == HTTP_WHY ? "bundle" : NULL;
+    const char *about =
+        key == NULL ? NULL : MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, key);
+    return about == NULL || strlen(about) >= ABOUT_CAP ? "" : about;
 }
 
+static enum MHD_Result answer_figures(struct http_server *h, struct MHD_Connection *c,
+                                      enum http_kind kind)
+{
+    struct kept *k = &h->kept[kind];
+    const struct http_question q = {.kind = kind, .about = about_of(c, kind), .from = ""};
+    struct http_answer refusal =
+        http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests; ask again in a second\n");
+    const bool same = k->response != NULL && strcmp(k->about, q.about) == 0;
+    if (pace_may(&k->pace, clock_now()) ? renew_kept(h, &q, &refusal) : same)
+        return queue_kept(h, c, k);
+    return queue_answer(h, c, &refusal);
+}
+
+static void client_of(struct MHD_Connection *c, struct address *from)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *from = (struct address){0};
+    if (info != NULL && info->client_addr->sa_family == AF_INET6)
+        (void)address_from(slice_of(info->client_addr, sizeof(struct sockaddr_in6)), from);
+    else if (info != NULL)
+        (void)address_from(slice_of(info->client_addr, sizeof(struct sockaddr_in)), from);
+}
+
+static enum MHD_Result answer_change(struct http_server *h, struct MHD_Connection *c,
+                                     const struct upload *u)
+{
+    struct http_answer a;
+    char text[ADDRESS_TEXT_MAX];
+    struct address from;
+    client_of(c, &from);
+    if (*h->config.change_token == '\0')
+        a = http_refusal(MHD_HTTP_FORBIDDEN, "nothing can be changed over HTTP: the node's "
+                                             "configuration has no http.change_token\n");
+    else if (!has_token(c, h->config.change_token))
+        a = http_refusal(MHD_HTTP_UNAUTHORIZED, "the token for changes is missing or wrong\n");
+    else if (u->len > CHANGE_MAX)
+        a = http_refusal(MHD_HTTP_CONTENT_TOO_LARGE, "a change has up to 4096 octets\n");
+    else if (!http_desk_ask(h->config.desk,
+                            &(struct http_question){.kind = HTTP_CHANGE,
+                                                    .about = u->text,
+                                                    .from = address_write(&from, text)},
+                            &a))
+        a = http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "the program ends\n");
+    return queue_answer(h, c, &a);
+}
+
+static enum MHD_Result answer_get(struct http_server *h, struct MHD_Connection *c,
+                                  enum http_kind kind)
+{
+    const bool is_page = kind == HTTP_PAGE || kind == HTTP_NETWORK_PAGE;
+    struct http_answer a = kind == HTTP_PAGE ? h->config.page : h->config.network_page;
+    if (!is_page && !is_permitted(h, c))
+        a = http_refusal(MHD_HTTP_UNAUTHORIZED, "the token is missing or wrong\n");
+    else if (kind == HTTP_CHANGE)
+        a = http_refusal(MHD_HTTP_METHOD_NOT_ALLOWED, "only POST is understood here\n");
+    else if (kind < HTTP_PAGE)
+        return answer_figures(h, c, kind);
+    else if (kind == HTTP_NOTHING || a.status == 0)
+        a = http_nothing();
+    return queue_answer(h, c, &a);
+}
+
+/* u: of a POST. */
 static enum MHD_Result answer_request(struct http_server *h, struct MHD_Connection *c,
-                                      const char *url, const char *method, const char *version)
+                                      const char *url, const char *method, const char *version,
+                                      const struct upload *u)
 {
     const enum http_kind kind = http_kind_of(url);
-    const bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, "HEAD") == 0;
     struct http_answer a = judge_host(h, c, method, version);
-    if (!get)
+    if (a.status == MHD_HTTP_OK && strcmp(method, "OPTIONS") == 0 && origin_of(h, c) != NULL)
+        return answer_preflight(h, c);
+    if (a.status == MHD_HTTP_OK && u != NULL && kind == HTTP_CHANGE)
+        return answer_change(h, c, u);
+    if (a.status == MHD_HTTP_OK && strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+        strcmp(method, "HEAD") != 0)
         a = http_refusal(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is understood here\n");
-    if (a.status != MHD_HTTP_OK)
-        return queue_answer(c, &a);
-    if (kind != HTTP_PAGE && !is_permitted(h, c))
-        a = http_refusal(MHD_HTTP_UNAUTHORIZED, "the token is missing or wrong\n");
-    else if (kind == HTTP_PAGE)
-        a = h->config.page;
-    else if (kind == HTTP_NOTHING)
-        a = http_nothing();
-    else
-        return answer_figures(h, c, kind,
-                              MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "link"));
-    return queue_answer(c, &a);
+    return a.status != MHD_HTTP_OK ? queue_answer(h, c, &a) : answer_get(h, c, kind);
+}
+
+/* The state of a request: where its body goes, or `seen`, whose address says that the head was read
+ * before. NULL: no memory. */
+static char seen;
+
+static void *begin_request(const char *method)
+{
+    return strcmp(method, MHD_HTTP_METHOD_POST) == 0 ? calloc(1, sizeof(struct upload)) : &seen;
+}
+
+static void add_body(struct upload *u, const char *body, size_t len)
+{
+    const size_t room = u->len < CHANGE_MAX ? CHANGE_MAX - u->len : 0;
+    if (len > 0 && room > 0)
+        memcpy(u->text + u->len, body, len < room ? len : room);
+    u->len = u->len > CHANGE_MAX ? u->len : u->len + len;
+    u->text[u->len < CHANGE_MAX ? u->len : CHANGE_MAX] = '\0';
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version, const char *body,
                                   size_t *body_len, void **state)
 {
-    static char seen; /* its address says that the head was read before */
     struct http_server *h = context;
     struct http_visit *visit = visit_of(c);
-    (void)body;
     if (*state == NULL) {
-        *state = &seen;
+        *state = begin_request(method);
         if (visit != NULL && !visit->over)
             http_visits_asked(&h->visits, visit, clock_now());
-        return MHD_YES;
+        return *state == NULL ? MHD_NO : MHD_YES;
     }
-    if (*body_len > 0) { /* nobody wants it */
+    struct upload *u = *state == &seen ? NULL : *state;
+    if (*body_len > 0) { /* only of a POST it is wanted */
+        if (u != NULL)
+            add_body(u, body, *body_len);
         *body_len = 0;
         return MHD_YES;
     }
-    return answer_request(h, c, url, method, version);
+    return answer_request(h, c, url, method, version, u);
 }
 
 /* ---- connections ---- */
@@ -285,13 +418,8 @@ static void on_connection(void *context, struct MHD_Connection *c, void **own,
         *own = NULL;
         return;
     }
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    struct address from = {0};
-    if (info != NULL && info->client_addr->sa_family == AF_INET6)
-        (void)address_from(slice_of(info->client_addr, sizeof(struct sockaddr_in6)), &from);
-    else if (info != NULL)
-        (void)address_from(slice_of(info->client_addr, sizeof(struct sockaddr_in)), &from);
+    struct address from;
+    client_of(c, &from);
     v = malloc(sizeof *v);
     if (v == NULL) {
         (void)shutdown(socket_of(c), SHUT_RDWR);
@@ -306,8 +434,10 @@ static void on_completed(void *context, struct MHD_Connection *c, void **state,
 {
     struct http_server *h = context;
     struct http_visit *v = visit_of(c);
-    (void)state;
     (void)code;
+    if (*state != &seen)
+        free(*state);
+    *state = NULL;
     if (v != NULL && !v->over)
         http_visits_answered(&h->visits, v, clock_now());
 }
@@ -382,6 +512,24 @@ static int begin_serving(struct http_server *h, char *why, size_t why_cap)
     return err;
 }
 
+/* Pages have their script and style inside, and ask their own server, and those of `network`. */
+static char *make_policy(const char *network)
+{
+    static const char head[] = "default-src 'none'; script-src 'unsafe-inline'; style-src "
+                               "'unsafe-inline'; img-src data:; frame-ancestors 'none'; "
+                               "connect-src 'self' ";
+    const size_t cap = sizeof head + strlen(network);
+    char *text = malloc(cap);
+    if (text != NULL)
+        (void)snprintf(text, cap, "%s%s", head, network);
+    return text;
+}
+
+static const char *or_empty(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
 int http_server_start(struct http_server **out, const struct http_server_config *config, char *why,
                       size_t why_cap)
 {
@@ -389,14 +537,20 @@ int http_server_start(struct http_server **out, const struct http_server_config 
     int err = h == NULL ? HELIO_ENOMEM : 0;
     if (err == 0) {
         h->config = *config;
+        h->config.change_token = or_empty(config->change_token);
+        h->config.network = or_empty(config->network);
+        h->config.origins = or_empty(config->origins);
+        h->policy = make_policy(h->config.network);
         http_visits_init(&h->visits);
         for (size_t i = 0; i < HTTP_PAGE; i++)
             h->kept[i].pace = (struct pace){.share = HTTP_PACE_SHARE, .least = HTTP_PACE_LEAST};
-        h->stop = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-        err = h->stop < 0 ? helio_from_errno(errno) : 0;
+        h->stop = h->policy == NULL ? -1 : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        err = h->policy == NULL ? HELIO_ENOMEM : h->stop < 0 ? helio_from_errno(errno) : 0;
     }
     if (err < 0) {
         snprintf(why, why_cap, "http.listen: %s", helio_strerror(err));
+        if (h != NULL)
+            free(h->policy);
         free(h);
         return err;
     }
@@ -405,6 +559,7 @@ int http_server_start(struct http_server **out, const struct http_server_config 
         err = begin_serving(h, why, why_cap);
     if (err < 0) {
         close(h->stop);
+        free(h->policy);
         free(h);
         return err;
     }
@@ -424,5 +579,6 @@ void http_server_stop(struct http_server *h)
         if (h->kept[i].response != NULL)
             MHD_destroy_response(h->kept[i].response);
     close(h->stop);
+    free(h->policy);
     free(h);
 }

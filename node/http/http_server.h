@@ -12,7 +12,10 @@ struct http_server;
 
 struct http_server_config {
     const char *listen, *hosts, *token; /* as in the configuration; they stay */
+    const char *change_token;           /* likewise; "" or NULL: nothing can be changed */
+    const char *network, *origins;      /* likewise; NULL: none */
     struct http_answer page;            /* of "/" */
+    struct http_answer network_page;    /* of "/network"; status 0: there is none */
     struct http_desk *desk;             /* the same */
 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page is made when the program is built; it asks for the rest as JSON. Of many links it gets
- * those that are busiest, with their rates of the last minutes. What can go wrong: a path that
+ * The pages are made when the program is built; they ask for the rest as JSON. Of many links they
+ * get those that are busiest, with their rates of the last minutes. What can go wrong: a path that
  * there is not; memory, which is 503.
  */
 #include "node/http/node_http.h"
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "node/control/control.h"
 #include "node/node_meter.h"
@@ -73,7 +74,7 @@ static json_t *tally_json(const struct link_tally *t)
 static json_t *top_json(struct node *n)
 {
     struct node_link **all = calloc(n->links_len + 1, sizeof(struct node_link *));
-    json_t *out = json_object(), *past = json_array();
+    json_t *out = json_object(), *past = json_array(), *why = json_array();
     struct link_tally tally;
     size_t len = 0, sessions = 0;
     node_link_tally(n, &tally);
@@ -83,14 +84,23 @@ static json_t *top_json(struct node *n)
         all[len++] = n->links[i];
         sessions += node_link_gauges(n->links[i]).sessions;
     }
-    if (all == NULL)
+    if (all == NULL) {
+        json_decref(out);
+        json_decref(past);
+        json_decref(why);
         return NULL;
+    }
     qsort(all, len, sizeof *all, busier);
     size_t shown = len < LINKS_SHOWN ? len : LINKS_SHOWN;
     control_top_rows(n, all, shown, out);
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0; i < shown; i++) {
+        char text[LINK_WHY_MAX];
+        control_reason(all[i], text);
         json_array_append_new(past, past_json(all[i]->meter.past));
+        json_array_append_new(why, json_string(text));
+    }
     free(all);
+    json_object_set_new(out, "why", why);
     json_object_set_new(out, "past", past);
     json_object_set_new(out, "past_steps", steps_json(n));
     json_object_set_new(out, "all",
@@ -102,7 +112,7 @@ static json_t *top_json(struct node *n)
 /* The open sessions of one link. */
 static json_t *sessions_json(struct node *n, const char *link)
 {
-    const struct node_link *l = link == NULL ? NULL : node_link_find(n, link);
+    const struct node_link *l = node_link_find(n, link);
     json_t *o = json_object();
     if (l != NULL)
         cla_status(l->cla, o);
@@ -124,6 +134,27 @@ static json_t *backlog_json(struct node *n)
     return o;
 }
 
+static json_t *why_json(struct node *n, const char *bundle)
+{
+    json_t *in = json_pack("{s:s}", "bundle", bundle), *out = json_pack("{s:b}", "ok", 1);
+    if (in != NULL && out != NULL)
+        control_why(n, in, out);
+    json_decref(in);
+    return out;
+}
+
+/* The other nodes' pages, and whether links can be changed here. */
+static json_t *network_json(const struct node *n)
+{
+    json_t *list = json_array();
+    const char *w = n->config->http.network;
+    for (size_t len; *w != '\0'; w += len + strspn(w + len, " ")) {
+        len = strcspn(w, " ");
+        json_array_append_new(list, json_stringn(w, len));
+    }
+    return json_pack("{s:o,s:b}", "network", list, "changes", *n->config->http.change_token != 0);
+}
+
 static struct http_answer metrics_answer(struct node *n)
 {
     size_t len = 0;
@@ -137,10 +168,16 @@ struct http_answer node_http_page(void)
                                 status_page_len, false};
 }
 
-struct http_answer node_http_answer(void *node, enum http_kind kind, const char *link)
+struct http_answer node_http_network_page(void)
+{
+    return (struct http_answer){STATUS_OK, "text/html; charset=utf-8", (const char *)network_page,
+                                network_page_len, false};
+}
+
+struct http_answer node_http_answer(void *node, const struct http_question *q)
 {
     struct node *n = node;
-    switch (kind) {
+    switch (q->kind) {
     case HTTP_METRICS:
         return metrics_answer(n);
     case HTTP_TOP:
@@ -150,9 +187,17 @@ struct http_answer node_http_answer(void *node, enum http_kind kind, const char 
     case HTTP_PLAN:
         return http_json(command_json(n, "{\"cmd\": \"plan\"}"));
     case HTTP_SESSIONS:
-        return http_json(sessions_json(n, link));
+        return http_json(sessions_json(n, q->about));
+    case HTTP_WHY:
+        return http_json(why_json(n, q->about));
+    case HTTP_NETWORK:
+        return http_json(network_json(n));
+    case HTTP_CHANGE:
+        return node_http_change(n, q);
     case HTTP_PAGE:
         return node_http_page();
+    case HTTP_NETWORK_PAGE:
+        return node_http_network_page();
     case HTTP_STATUS:
     case HTTP_NOTHING:
         break;

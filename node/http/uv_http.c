@@ -60,7 +60,11 @@ int http_open(struct http **out, const struct http_config *config, char *why, si
     const struct http_server_config own = {.listen = config->listen,
                                            .hosts = config->hosts,
                                            .token = config->token,
+                                           .change_token = config->change_token,
+                                           .network = config->network,
+                                           .origins = config->origins,
                                            .page = config->page,
+                                           .network_page = config->network_page,
                                            .desk = &h->desk};
     err = http_server_start(&h->server, &own, why, why_cap);
     if (err < 0) {
@@ -71,6 +75,11 @@ int http_open(struct http **out, const struct http_config *config, char *why, si
     }
     *out = h;
     return 0;
+}
+
+void http_answer_later(struct http *h, const struct http_answer *a)
+{
+    http_desk_answer(&h->desk, a);
 }
 
 void http_close(struct http *h)

@@ -139,13 +139,14 @@ class HttpTest(unittest.TestCase):
 
     def test_who_may_ask(self):
         self.node(token=TOKEN)
-        for path in ("/metrics", "/api/top", "/api/backlog", "/api/sessions", "/api/plan"):
+        for path in ("/metrics", "/api/top", "/api/backlog", "/api/sessions", "/api/plan", "/api/why", "/api/network"):
             self.assertEqual(self.ask(path)[0], 401, path)
             self.assertEqual(self.ask(path, token=TOKEN[:-1])[0], 401)
             self.assertEqual(self.ask(path, token=TOKEN + "x")[0], 401)
             self.assertEqual([self.ask(path, token=TOKEN, scheme=s)[0] for s in ("bearer", "BEARER", "Basic", "Bearerx")], [200, 200, 401, 401])
             self.assertEqual(self.ask(path, token=TOKEN)[0], 200)
-        self.assertEqual(self.ask("/")[0], 200)
+        self.assertEqual([self.ask(page)[0] for page in ("/", "/network")], [200, 200])
+        self.assertEqual(self.ask("/api/change", "POST", token=TOKEN)[0], 403)
         self.assertEqual(self.ask("/nowhere", token=TOKEN)[0], 404)
         self.assertEqual(self.ask("/metrics", "POST", token=TOKEN)[0], 405)
         self.assertEqual(self.ask("/metrics", "DELETE", token=TOKEN)[0], 405)

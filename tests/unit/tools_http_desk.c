@@ -18,18 +18,37 @@ static void ring(void *context)
     sem_post(&s->rung);
 }
 
-static struct http_answer make_nothing(void *context, enum http_kind kind, const char *link)
+static struct http_answer make_nothing(void *context, const struct http_question *q)
 {
     (void)context;
-    (void)kind;
-    (void)link;
+    (void)q;
     return http_nothing();
+}
+
+/* The answer follows. */
+static struct http_answer make_later(void *context, const struct http_question *q)
+{
+    size_t *asked = context;
+    (*asked)++;
+    ck_assert_str_eq(q->about, "what");
+    return (struct http_answer){.status = HTTP_LATER};
+}
+
+/* What the loop waits for is there at once. */
+static struct http_answer make_at_once(void *context, const struct http_question *q)
+{
+    struct scene *s = context;
+    const struct http_answer a = http_nothing();
+    (void)q;
+    http_desk_answer(&s->desk, &a);
+    return (struct http_answer){.status = HTTP_LATER};
 }
 
 static void *ask(void *context)
 {
     struct scene *s = context;
-    s->answered = http_desk_ask(&s->desk, HTTP_NOTHING, NULL, &s->answer);
+    const struct http_question q = {.kind = HTTP_NOTHING, .about = "what", .from = ""};
+    s->answered = http_desk_ask(&s->desk, &q, &s->answer);
     return NULL;
 }
 
@@ -73,8 +92,60 @@ START_TEST(closed)
 }
 END_TEST
 
+START_TEST(answered_later)
+{
+    struct scene s;
+    pthread_t thread;
+    size_t asked = 0;
+    const struct http_answer a = http_nothing();
+    begin(&s, &thread);
+    http_desk_serve(&s.desk, make_later, &asked);
+    http_desk_serve(&s.desk, make_later, &asked); /* it is being made */
+    ck_assert_uint_eq(asked, 1);
+    http_desk_answer(&s.desk, &a);
+    pthread_join(thread, NULL);
+    ck_assert(s.answered);
+    ck_assert_uint_eq(s.answer.status, 404);
+    http_desk_close(&s.desk);
+    http_desk_fini(&s.desk);
+}
+END_TEST
+
+START_TEST(answered_at_once)
+{
+    struct scene s;
+    pthread_t thread;
+    begin(&s, &thread);
+    http_desk_serve(&s.desk, make_at_once, &s);
+    pthread_join(thread, NULL);
+    ck_assert(s.answered);
+    http_desk_close(&s.desk);
+    http_desk_fini(&s.desk);
+}
+END_TEST
+
+/* The program ends before the answer is there; that is freed. */
+START_TEST(closed_before_later)
+{
+    struct scene s;
+    pthread_t thread;
+    size_t asked = 0;
+    const struct http_answer a = {200, "text/plain", malloc(8), 8, true};
+    begin(&s, &thread);
+    http_desk_serve(&s.desk, make_later, &asked);
+    http_desk_close(&s.desk);
+    pthread_join(thread, NULL);
+    ck_assert(!s.answered);
+    http_desk_answer(&s.desk, &a);
+    http_desk_fini(&s.desk);
+}
+END_TEST
+
 SUITE(tools_http_desk, t)
 {
+    tcase_add_test(t, answered_later);
+    tcase_add_test(t, answered_at_once);
+    tcase_add_test(t, closed_before_later);
     tcase_add_test(t, answered);
     tcase_add_test(t, closed);
 }

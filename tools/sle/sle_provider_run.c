@@ -44,14 +44,13 @@ static void on_signal(void *context, int number)
     uv_world_end(r->world);
 }
 
-static struct http_answer answer_http(void *context, enum http_kind kind, const char *link)
+static struct http_answer answer_http(void *context, const struct http_question *q)
 {
     const struct station *t = context;
     size_t len = 0;
-    (void)link;
-    if (kind == HTTP_STATUS)
+    if (q->kind == HTTP_STATUS)
         return http_json(station_json(t));
-    if (kind != HTTP_METRICS)
+    if (q->kind != HTTP_METRICS)
         return http_nothing();
     char *text = station_metrics(t, &len);
     return http_metrics(text, len);
