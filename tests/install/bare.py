@@ -7,6 +7,7 @@ In one root heliograph alone is installed, and copied to a second one. systemd-n
 between them. A member of the group heliograph runs ping, perf, send and helio-sync between their nodes; another user cannot. Then the package
 is removed while its node runs, and purged, and every path of the root is compared with those before. The second root gets all
 packages, runs what needs their dependencies, and is purged and compared, too."""
+import contextlib
 import os
 import re
 import shutil
@@ -37,18 +38,23 @@ class Root:
 
     def __init__(self, path, number):
         self.path, self.number, self.cable = path, number, f"hbare{number}.{os.getpid() % 10000}"
-        self.container, self.leader = None, None
+        self.container, self.leader, self.groups = None, None, []
 
     def boot(self):
+        self.groups = make_groups(f"heliobare{self.number}.{os.getpid()}")
         with open(self.path.parent / f"boot{self.number}.log", "w", encoding="utf-8") as log:
             self.container = subprocess.Popen(
                 ["systemd-nspawn", "--quiet", f"--directory={self.path}", f"--machine=heliobare{self.number}", "--register=no", "--keep-unit", "--boot",
-                 "--private-network"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                 "--private-network"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=self.enter_groups)
         until(self.find_leader, f"no container: {log.name}")
         until(lambda: self.run("systemctl", "is-system-running", code=None).strip() in ("running", "degraded"), f"no systemd: {log.name}")
         run("ip", "link", "set", self.cable, "netns", self.leader)
         run("nsenter", "-t", self.leader, "-n", "ip", "addr", "add", f"10.77.0.{self.number}/24", "dev", self.cable)
         run("nsenter", "-t", self.leader, "-n", "ip", "link", "set", self.cable, "up")
+
+    def enter_groups(self):
+        for group in self.groups:
+            (group / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
 
     def find_leader(self):
         """Its process 1, a child of systemd-nspawn."""
@@ -89,6 +95,30 @@ class Root:
             os.kill(self.container.pid, signal.SIGTERM)  # it is shut down
             self.container.wait(timeout=180)
             self.container = None
+        for group in self.groups:
+            for folder, _, _ in os.walk(group, topdown=False):
+                with contextlib.suppress(OSError):  # it is not empty yet
+                    os.rmdir(folder)
+        self.groups = []
+
+
+def make_groups(name):
+    """A control group of its own for each container, below this process's. In one group the units of both containers would have the same paths: each systemd
+    would see processes of the other one, and a unit whose processes are gone would not look empty."""
+    mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text(encoding="ascii").splitlines()]
+    found = []
+    for line in Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines():
+        _, kind, path = line.split(":", 2)
+        if kind not in ("", "name=systemd"):  # the hierarchies where systemd has its units
+            continue
+        for words in mounts:
+            rest = words[words.index("-") + 1:]
+            if rest[0] == ("cgroup" if kind else "cgroup2") and (not kind or kind in rest[2].split(",")):
+                found.append(Path(words[4] + path) / name)
+                break
+    for group in found:
+        group.mkdir(exist_ok=True)
+    return found
 
 
 def until(done, otherwise, seconds=600):
@@ -236,7 +266,8 @@ def check_removed(root, before):
     root.run("apt-get", "-q", "autoremove", "--purge", "-y")
     check_left(root, before)
     assert not root.run("dpkg", "--audit").strip()
-    assert "heliod@" not in root.run("systemctl", "list-units", "--all", "--plain"), "systemd knows a node"  # its slice may stay
+    units = root.run("systemctl", "list-units", "--all", "--plain")
+    assert "heliod@" not in units, f"systemd knows a node:\n{units}"  # its slice may stay
     assert "heliod" not in root.run("systemctl", "--failed", "--plain")
     assert not (Path(f"/proc/{root.leader}/root/run/heliograph")).exists(), "sockets are left"
 
