@@ -73,8 +73,8 @@ class Root:
         return self.run("runuser", "-u", "alice", "--", *words)
 
     def chroot(self, *words):
-        """Not booted, with the network of this machine, which has the packages."""
-        return run("chroot", self.path, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", *words)
+        """Not booted, with the network of this machine, which has the packages. Programs find their Python part by /proc."""
+        return run("unshare", "--mount", "sh", "-c", 'mount --bind /proc "$1/proc" && exec chroot "$@"', "sh", self.path, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", *words)
 
     def install(self, *patterns):
         found = [p for pattern in patterns for p in (self.path / "root/packages").glob(pattern)]
@@ -307,7 +307,8 @@ def main():
     build, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     if os.getuid() != 0 or not shutil.which("mmdebstrap") or not shutil.which("systemd-nspawn"):
         sys.exit("bare: this needs root, mmdebstrap and systemd-nspawn (tools/setup.sh test)")
-    shutil.rmtree(out, ignore_errors=True)
+    if out.exists():
+        shutil.rmtree(out)  # says what cannot be removed: something of an earlier run still uses it
     out.mkdir(parents=True)
     print(run("bash", HERE / "packages.sh", build, out / "packages"), end="", flush=True)
     one, two = Root(out / "one", 1), Root(out / "two", 2)
