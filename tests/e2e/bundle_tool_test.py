@@ -22,7 +22,7 @@ class Tool(unittest.TestCase):
         for args, hint in (
                 ([], "lint"), (["frob"], "lint, show, make, sign, verify, encrypt, decrypt or explain"), (["lint"], "FILE"), (["show"], "FILE"),
                 (["lint", "--frob", "-"], "frob"), (BASE + ["--crc", "33"], "none, 16, 32c"),
-                (BASE + ["-d", "ipn:1"], "ipn:NODE.SERVICE"), (BASE + ["-l", "3 fortnights"], "--lifetime"),
+                (BASE + ["-d", "ipn:1"], "ipn:NODE.SERVICE"), (BASE + ["-l", "3 fortnights"], "write a duration"),
                 (BASE + ["-f", "frob"], "frob"), (BASE + ["-f", "fragment"], "fragment"),
                 (BASE + ["--hop-limit", "256"], "1 to 255"), (BASE + ["--block", "200:1"], "TYPE:FLAGS:HEX"),
                 (BASE + ["--block", "200:1:abc"], "TYPE:FLAGS:HEX"),

@@ -327,7 +327,7 @@ class Stream(unittest.TestCase):
         self.assertEqual((told.returncode, told.stderr), (2, f"helio-emu: {path}:3: forward.dealy: unknown key; did you mean delay?\n"))
         told = run("stream", "--rate", "5x")
         self.assertEqual(told.returncode, 2)
-        self.assertIn("--rate '5x': forward.rate: ", told.stderr)
+        self.assertIn("--rate: forward.rate: \"5x\" is not understood; write a rate", told.stderr)
         self.assertNotIn(":0", told.stderr)
         self.assertIn("to is missing", run("stream", "--listen", "127.0.0.1:5100").stderr)
         self.relay("--duration", "100ms")

@@ -234,8 +234,8 @@ class PerfTest(unittest.TestCase):
                 break
         self.assertGreater(result["bundles_sent"], 150)  # 60 a second on average
         self.assertGreater(sent[-1], 1.5 * sent[0])
-        for words, what in ((("-W", "2", "--ramp", "2M", "-T", "1"), "--ramp is of -R with -T"), (("-R", "2M", "--ramp", "x", "-T", "1"), "--ramp 'x'"),
-                            (("-R", "2M", "--ramp", "2b", "-T", "1"), "of the kind of -R")):
+        for words, what in ((("-W", "2", "--ramp", "2M", "-T", "1"), "--ramp is of -R with -T"), (("-R", "2M", "--ramp", "x", "-T", "1"), "--ramp: \"x\" is not understood; write a rate"),
+                            (("-R", "2M", "--ramp", "2b", "-T", "1"), "in the unit of -R")):
             self.assertIn(what, self.end(self.client(*words), 2)[1])
 
     def test_parallel(self):
@@ -371,7 +371,7 @@ class PerfTest(unittest.TestCase):
         self.assertTrue(way["clock_ahead_ms"][0] <= 0 <= way["clock_ahead_ms"][1] and way["clocks_agree"], way)
 
     def test_wrong_options(self):
-        for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d foo"),
+        for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d: \"foo\" is not understood; write an endpoint"),
                             (("--wrong",), "--wrong"), (("both",), "both"), ((), "client, server or monitor")):
             out, err = self.end(self.begin(*words), 2)
             self.assertIn(what, err)

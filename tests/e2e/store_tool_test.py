@@ -124,7 +124,7 @@ class StoreToolTest(unittest.TestCase):
         self.assertIn("data.mdb: ", self.run_it(1, "check", self.store).stderr)
         self.assertIn("DIRECTORY is missing", self.run_it(2, "check").stderr)
         self.assertIn("--output is missing", self.run_it(2, "export", self.store).stderr)
-        self.assertIn("--key x", self.run_it(2, "export", self.store, "-o", "x", "--key", "x").stderr)
+        self.assertIn("--key: \"x\" is not understood", self.run_it(2, "export", self.store, "-o", "x", "--key", "x").stderr)
 
     def test_repair(self):
         """Two payloads are damaged: they leave the store for a file, the others stay."""
