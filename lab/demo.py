@@ -176,7 +176,7 @@ def verdict(o, r):
     if not r["faithful"]:
         first, *others = r["not_faithful"]
         more = f"; {len(others)} more: --details" if others else ""
-        return f"NOT FAITHFUL: this machine was too busy, and the figure is its, not the link's ({first}{more})"
+        return f"NOT FAITHFUL: this machine was too busy: the figure shows the machine, not the link ({first}{more}; docs/troubleshooting.md#not-faithful)"
     if r["bundles_delivered"] != r["bundles_sent"] or r["duplicates"] or r["wrong_crc"]:
         return f"not all bundles arrived once and unchanged: {r['bundles_delivered']} of {r['bundles_sent']}, {r['duplicates']} twice, {r['wrong_crc']} damaged"
     arrived = f"all {r['bundles_sent']} bundles arrived once and unchanged"

@@ -6,7 +6,7 @@ usage() {
 usage: tools/demo.sh [options]
 
 Two nodes exchange 500 kB bundles over LTP across an emulated optical link; a relay erases what the
-trace says. Installs what is missing (apt), builds (about 3 minutes on two cores the first time), runs,
+trace says. Installs what is missing (apt), builds (some 3 minutes on two idle cores), runs,
 prints goodput, efficiency, a verdict and where to look next.
 
   --duration S      seconds of traffic (default 20)
@@ -54,7 +54,7 @@ cd "$here"
 if [ $make = yes ]; then
     tools/setup.sh build
     mkdir -p build
-    echo "demo: building (build/release.log): about 3 minutes on two cores the first time, seconds afterwards"
+    echo "demo: building: about 3 minutes on two idle cores the first time, seconds afterwards (progress: tail -f build/release.log)"
     began=$SECONDS
     { cmake --preset release && cmake --build --preset release --target programs; } >build/release.log 2>&1 ||
         { tail -30 build/release.log; exit 1; }

@@ -168,14 +168,14 @@ class FilesTest(FilesCase):
         _, err = self.send("ipn:2.2099", "--ask", "200ms", "--wait", "3s", small, code=1)
         self.assertRegex(err, "small: no receipt from ipn:2.2099 for [23] questions; asking again")
         self.assertEqual(err.count("asking again"), 1, err)  # one line a minute
-        hint = "helio-send: no receipt from ipn:2.2099: is a helio-recv registered there, and has its node a route back?\n"
+        hint = "helio-send: no receipt from ipn:2.2099: is a helio-recv registered there, and has its node a route back? See helioctl links, helioctl backlog\n"
         self.assertTrue(err.endswith(hint), err)
         command = [os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), "--json", "-", "ipn:2.2099", small]
         p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(3)  # by then the node has the piece
         p.send_signal(signal.SIGINT)
         _, err = self.end(p, 1)
-        self.assertTrue(err.endswith("1 files are not confirmed; --resume goes on where this ended\n" + hint), err)
+        self.assertTrue(err.endswith("1 file is not confirmed; --resume goes on where this ended\n" + hint), err)
         self.assertIn("with the node", self.send("--no-wait", "ipn:2.2099", small)[0])
         done = subprocess.run([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", self.to, "--service", "2007"],
                               capture_output=True, timeout=300, check=False)

@@ -82,7 +82,7 @@ class LinkStateTest(NodeCase):
         peer = self.lab.start_node(2, two)
         self.everywhere("up")
         self.assertRegex(self.link()["state_why"], r"^last heard .* ago$")
-        self.assertNotIn("NOT UP", self.ctl("links"))
+        self.assertNotIn("ATTENTION", self.ctl("links"))
         wait_for(lambda: re.search(r"info: link to-2: ipn:2\.0 was heard for the first time after [0-9.]+ s\n", self.log()))
         self.assertIn("info: link to-2 is open\n", self.log())
         self.assertNotIn("is up\n", self.log())
@@ -137,7 +137,7 @@ class LinkStateTest(NodeCase):
         self.bring(1, 20000)
         why = r"the peer answers short segments, but no longer ones for [0-9.]+ (s|min): long datagrams do not reach it \(MTU: lower segment\)"
         wait_for(lambda: re.search(rf"warning: link to-2: {why}\n", self.log()))
-        wait_for(lambda: re.search(rf"NOT UP +STATE +SINCE +WHY\nto-2 +(up|silent) +- +{why}\n", self.ctl("links")))
+        wait_for(lambda: re.search(rf"ATTENTION +STATE +SINCE +WHY\nto-2 +(up|silent) +- +{why}\n", self.ctl("links")))
         self.bring(1, 10)  # a short one passes, and proves nothing
         wait_for(lambda: self.link()["sent"] == 1)
         self.assertRegex(self.link()["state_why"], why)
@@ -168,7 +168,7 @@ class LinkStateTest(NodeCase):
         fades.clear()
         wait_for(lambda: self.link()["sent"] == 2)
         time.sleep(2.5)  # longer than its patience, and than a turn of what is watched
-        self.assertNotIn("NOT UP", self.ctl("links"))
+        self.assertNotIn("ATTENTION", self.ctl("links"))
         self.assertNotIn("link to-2: the peer is heard", self.log())
         self.assertNotIn("short segments", self.log())
 

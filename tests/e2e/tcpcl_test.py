@@ -201,7 +201,7 @@ class TcpclTest(NodeCase):
         self.assertRegex(self.link(1)["down_because"], f"^cannot connect to 127.0.0.1:{port}: .*refused; nobody listens there: start the peer.s node, or give its link this address as local")
         self.assertLess(self.link(1)["down_because_ns"], 60e9)
         shown = self.shown(1, "links")
-        self.assertRegex(shown, r"NOT UP +STATE +SINCE +WHY\n.*refused .*cannot connect to")
+        self.assertRegex(shown, r"ATTENTION +STATE +SINCE +WHY\n.*refused .*cannot connect to")
         self.assertRegex(shown, f"to-2 .* cannot connect to 127.0.0.1:{port}: .*refused")
         server = socket.create_server(("127.0.0.1", port))
         self.addCleanup(server.close)
@@ -242,7 +242,7 @@ class TcpclTest(NodeCase):
         """It says so, and not "-", until the peer has connected."""
         port = self.port()
         self.lab.start_node(1, self.lab.write_node(1, [self.tcpcl(2, local=f"127.0.0.1:{port}")], log=False))
-        self.assertRegex(self.shown(1, "links"), r"NOT UP +STATE +SINCE +WHY\nto-2 +down +- +it waits until the peer connects \(no remote\)\n")
+        self.assertRegex(self.shown(1, "links"), r"ATTENTION +STATE +SINCE +WHY\nto-2 +down +- +it waits until the peer connects \(no remote\)\n")
         self.lab.start_node(2, self.lab.write_node(2, [self.tcpcl(1, remote=f"127.0.0.1:{port}")], log=False))
         self.up(1)
         self.assertNotIn("down_because", self.link(1))

@@ -42,7 +42,7 @@ START_TEST(the_surest_word_comes_first)
     perf_hint_refused(&h, "");
     say(&h, "our own node refused bundles 2 times: no reason given");
     report(&h, "ipn:2.0", STATUS_DELETED, REASON_DEPLETED_STORAGE);
-    say(&h, "ipn:2.0 deleted 1 bundles: depleted storage");
+    say(&h, "ipn:2.0 deleted 1 bundle: depleted storage");
     ck_assert(!perf_hint_report(&h, "ipn:2.0", slice_of("x", 1)));
     ck_assert(h.reports[STATUS_RECEIVED] == 2 && h.reports[STATUS_DELIVERED] == 1);
 }

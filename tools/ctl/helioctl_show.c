@@ -151,7 +151,7 @@ static const struct column tls_columns[] = {
 };
 
 static const struct column state_columns[] = {
-    {"NOT UP", "name", COLUMN_TEXT},
+    {"ATTENTION", "name", COLUMN_TEXT},
     {"STATE", "state", COLUMN_TEXT},
     {"SINCE", "down_because_ns", COLUMN_DURATION},
     {"WHY", "state_why", COLUMN_TEXT},

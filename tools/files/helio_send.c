@@ -126,7 +126,7 @@ static void print_hint(const struct send_run *r)
         r->options->files.confirm)
         fprintf(stderr,
                 "helio-send: no receipt from %s: is a helio-recv registered there, and has its "
-                "node a route back?\n",
+                "node a route back? See helioctl links, helioctl backlog\n",
                 r->options->destination);
 }
 
@@ -135,9 +135,9 @@ static bool tell_result(const struct program *p)
     const struct send_run *r = &p->run;
     const char *json = p->options.json;
     if (r->sender.jobs_len > 0)
-        fprintf(stderr,
-                "helio-send: %llu files are not confirmed; --resume goes on where this ended\n",
-                (unsigned long long)r->sender.jobs_len);
+        fprintf(stderr, "helio-send: %llu %s not confirmed; --resume goes on where this ended\n",
+                (unsigned long long)r->sender.jobs_len,
+                r->sender.jobs_len == 1 ? "file is" : "files are");
     print_hint(r);
     return json == NULL || perf_report_write(send_run_json(r), json);
 }

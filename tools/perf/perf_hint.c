@@ -56,10 +56,12 @@ void perf_hint_print(const struct perf_hint *h, const char *destination, FILE *f
 {
     assert(h->seen < STATUS_ITEMS);
     if (h->deleted_by[0] != '\0')
-        fprintf(f, "%s deleted %" PRIu64 " bundles: %s\n", h->deleted_by,
-                h->reports[STATUS_DELETED], status_reason_text(h->deleted_why));
+        fprintf(f, "%s deleted %" PRIu64 " bundle%s: %s\n", h->deleted_by,
+                h->reports[STATUS_DELETED], h->reports[STATUS_DELETED] == 1 ? "" : "s",
+                status_reason_text(h->deleted_why));
     else if (h->refused > 0)
-        fprintf(f, "our own node refused bundles %" PRIu64 " times: %s\n", h->refused, h->refusal);
+        fprintf(f, "our own node refused bundles %" PRIu64 " time%s: %s\n", h->refused,
+                h->refused == 1 ? "" : "s", h->refusal);
     else if (h->seen_by[0] != '\0')
         print_seen(h, destination, f);
     else

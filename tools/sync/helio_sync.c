@@ -186,8 +186,9 @@ static bool tell_result(struct program *p)
 {
     const char *json = p->options.json;
     if (p->command->send && p->send.source.open_len > 0 && !p->options.quiet)
-        fprintf(stderr, "helio-sync: %llu names are not confirmed; the same command goes on\n",
-                (unsigned long long)p->send.source.open_len);
+        fprintf(stderr, "helio-sync: %llu %s not confirmed; the same command goes on\n",
+                (unsigned long long)p->send.source.open_len,
+                p->send.source.open_len == 1 ? "name is" : "names are");
     return json == NULL ||
            perf_report_write(
                p->command->send ? sync_send_json(&p->send) : sync_receive_json(&p->receive), json);

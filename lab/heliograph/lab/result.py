@@ -173,7 +173,7 @@ def tell(lab: Lab, out: str, result: dict[str, Any]) -> None:
     for hint in result["hints"]:
         print(f"WARNING: {hint['key']}: {hint['text']}")
     if not result["faithful"]:
-        print("NOT FAITHFUL: this machine was too busy, and the figures are its, not the links'")
+        print("NOT FAITHFUL: this machine was too busy: the figures show the machine, not the links")
         for reason in result["reasons"]:
             print(f"  {reason}")
     received = os.path.join(out, "received")
