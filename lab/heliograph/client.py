@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import os
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator
@@ -69,6 +70,18 @@ class Adu:
     is_report: bool = False
     priority: Priority = Priority.NORMAL
     flags: Flag = field(default=Flag(0))
+
+
+def unreachable(socket: str, error: OSError) -> NodeError:
+    """Nobody listens at the path of a socket."""
+    what = "no such socket; start heliod, or write the path of its configuration" if isinstance(error, FileNotFoundError) else error.strerror
+    return NodeError(f"no node answers at {socket}: {what}")
+
+
+def _check(name: str, value: object, kinds: type | tuple[type, ...], right: str) -> None:
+    """TypeError with the name of an argument, and what it has to be."""
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r:.80} ({type(value).__name__}); write {right}")
 
 
 def _varint(n: int) -> bytes:
@@ -178,6 +191,9 @@ class Client:
     def __init__(self, socket: str, endpoint: str, *, subscribe: bool = False, secret: str | None = None, window: int = 1,
                  payload_max: int = 1 << 30, timeout: float = 10) -> None:
         """timeout: for each answer of the node until the connection is open, seconds."""
+        _check("socket", socket, (str, os.PathLike), "the path of the node's socket as a str")
+        _check("endpoint", endpoint, str, f'a str such as "{endpoint}" or "ipn:1.7"' if isinstance(endpoint, int) else 'a str such as "ipn:1.7"')
+        socket = os.fspath(socket)
         self.socket, self.endpoint, self.subscribe = socket, endpoint, subscribe
         self.secret = secret if secret is not None else secrets.token_hex(16)
         self.window, self.payload_max, self.timeout = window, payload_max, timeout
@@ -197,7 +213,7 @@ class Client:
         try:
             c = _Connection(*await asyncio.open_unix_connection(self.socket))
         except OSError as e:
-            raise NodeError(f"no node answers at {self.socket}: {e.strerror}") from None
+            raise unreachable(self.socket, e) from None
         self._connection, self.node = c, ""
         try:
             await asyncio.wait_for(self._greet(c), self.timeout)
@@ -241,6 +257,13 @@ class Client:
     async def send(self, destination: str, payload: bytes, *, lifetime_s: float = 0, flags: Flag = Flag(0), report_to: str = "",
                    priority: Priority | None = None, ordinal: int = 0) -> Sent:
         """Returns when the node has taken it (stored it, when its store is durable)."""
+        _check("destination", destination, str, 'an endpoint as a str, such as "ipn:2.7"')
+        _check("payload", payload, (bytes, bytearray, memoryview), "bytes" + (": payload.encode()" if isinstance(payload, str) else ""))
+        _check("lifetime_s", lifetime_s, (int, float), "seconds as a number, such as 3600")
+        _check("report_to", report_to, str, 'an endpoint as a str, such as "ipn:1.8"')
+        if not 0 <= lifetime_s < float("inf"):
+            raise ValueError(f"lifetime_s is {lifetime_s}; write seconds from 0 on (0: the node's default)")
+        payload = bytes(payload)
         c = self._open()
         head: list[tuple[int, int | str | bytes]] = [
             (2, destination), (5, len(payload)), (100, round(1000 * lifetime_s)), (101, int(flags)),
@@ -250,7 +273,13 @@ class Client:
         async with self._lock:
             c.write([(_ADU, _pack(head))], payload)
             await c.writer.drain()
-            b = _unpack(_bytes(await c.answer(), 3))
+            try:
+                b = _unpack(_bytes(await c.answer(), 3))
+            except NodeError as e:  # the node says which field of the message is none
+                for field, name, value in (("dst_eid", "destination", destination), ("report_to_eid", "report_to", report_to)):
+                    if str(e).startswith(f"{field} is not an endpoint id"):
+                        raise NodeError(f"{name} is \"{value}\", which is no endpoint id; write one such as ipn:2.7", e.status) from None
+                raise
         return Sent(_text(b, 1) or self.endpoint, destination, _number(b, 3), _number(b, 4))
 
     async def cancel(self, bundle: Sent) -> bool:

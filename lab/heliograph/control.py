@@ -13,7 +13,7 @@ import json
 from types import TracebackType
 from typing import Any
 
-from .client import MAGIC, NodeError
+from .client import MAGIC, NodeError, unreachable
 
 
 class Control:
@@ -26,7 +26,7 @@ class Control:
         try:
             self._streams = await asyncio.wait_for(asyncio.open_unix_connection(self.socket, limit=1 << 28), self.timeout)
         except OSError as e:
-            raise NodeError(f"no node answers at {self.socket}: {e.strerror}") from None
+            raise unreachable(self.socket, e) from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:

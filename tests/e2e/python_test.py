@@ -75,6 +75,32 @@ class PythonTest(unittest.TestCase):
 
         self.run_it(work())
 
+    def test_wrong_arguments(self):
+        """Each error names the argument, and what is right."""
+        self.pair()
+        for wrong, says in ((7, r"endpoint is 7 \(int\); write a str such as \"7\" or \"ipn:1.7\""), (b"7", "endpoint is b'7'"), (None, "endpoint is None")):
+            with self.assertRaisesRegex(TypeError, says):
+                Client(self.lab.socket(1), wrong)
+        with self.assertRaisesRegex(TypeError, "socket is 5"):
+            Client(5, "7")
+
+        async def work():
+            async with Client(self.lab.socket(1), "7") as tx:
+                for destination, payload, more, error, says in (
+                        (7, b"x", {}, TypeError, r"destination is 7 \(int\); write an endpoint as a str, such as \"ipn:2.7\""),
+                        ("ipn:2.7", "x", {}, TypeError, r"payload is 'x' \(str\); write bytes: payload.encode\(\)"),
+                        ("ipn:2.7", 5, {}, TypeError, "payload is 5"),
+                        ("ipn:2.7", b"x", {"lifetime_s": "1h"}, TypeError, r"lifetime_s is '1h' \(str\); write seconds as a number"),
+                        ("ipn:2.7", b"x", {"lifetime_s": -1}, ValueError, "lifetime_s is -1"),
+                        ("ipn:2.7", b"x", {"report_to": 8}, TypeError, "report_to is 8"),
+                        ("2.7", b"x", {}, NodeError, "destination is \"2.7\", which is no endpoint id; write one such as ipn:2.7"),
+                        ("ipn:2.7", b"x", {"report_to": "8"}, NodeError, "report_to is \"8\", which is no endpoint id")):
+                    with self.assertRaisesRegex(error, says):
+                        await tx.send(destination, payload, **more)
+                await tx.send("ipn:2.7", bytearray(b"x"))  # the connection lasts
+
+        self.run_it(work())
+
     def test_reports_and_cancel(self):
         self.pair()
 
@@ -114,8 +140,11 @@ class PythonTest(unittest.TestCase):
                         await node.status()
                 finally:
                     self.process.send_signal(signal.SIGCONT)
-            with self.assertRaisesRegex(NodeError, "no node answers"):
+            with self.assertRaisesRegex(NodeError, "no node answers at /nowhere: no such socket; start heliod"):
                 async with Control("/nowhere"):
+                    pass
+            with self.assertRaisesRegex(NodeError, "no node answers at /nowhere: no such socket; start heliod"):
+                async with Client("/nowhere", "7"):
                     pass
         self.run_it(work())
 
