@@ -13,6 +13,7 @@
 #include "channel-emu/emu/emu_relay.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -337,8 +338,11 @@ static int open_listening(struct emu_relay *r, FILE *say)
     const struct emu_settings *s = &r->options->settings;
     r->listen_fd = udp_many_open(&r->options->listen, s->buffer_bytes, &granted);
     if (r->listen_fd < 0) {
-        fprintf(say, "helio-emu: cannot listen at %s: %s\n",
-                address_write(&r->options->listen, text), helio_strerror(r->listen_fd));
+        fprintf(say, "helio-emu: cannot listen at %s: %s%s\n",
+                address_write(&r->options->listen, text), helio_strerror(r->listen_fd),
+                helio_errno(r->listen_fd) == EADDRNOTAVAIL
+                    ? "; ip addr shows the addresses of this machine"
+                    : "");
         return HELIO_EIO;
     }
     say_buffer(s, granted, say);

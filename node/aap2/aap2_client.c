@@ -447,6 +447,11 @@ static int connect_stream(struct aap2_client *c, const char *path, char why[AAP2
             "%.120s: not permitted: it is for its owner and the members of its group, who need "
             "permission for its folder, too (ls -ld shows both)",
             path);
+    else if (helio_errno(r) == ENOENT)
+        snprintf(why, AAP2_WHY_MAX,
+                 "no node answers at %.120s: no such socket; start heliod, or write the path that "
+                 "its configuration has as socket",
+                 path);
     else if (r < 0)
         snprintf(why, AAP2_WHY_MAX, "no node answers at %.120s: %s", path, helio_strerror(r));
     return r < 0 ? HELIO_EIO : 0;

@@ -468,7 +468,7 @@ static void on_lost(struct app *c, int error)
         tell_subscriber(c, malformed ? NOT_AN_ANSWER : "out of memory");
     else if (malformed)
         refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-                       "malformed message, or a payload longer than the node's limit");
+                       "malformed message, or a payload longer than the node's bundles.max");
     else
         refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR, "out of memory");
     c->failed = true;

@@ -68,6 +68,7 @@ class PerfTest(unittest.TestCase):
         self.assertGreater(time.monotonic() - began, 2.5)
         self.assertIn("waiting up to 3 s for the node", err)
         self.assertIn("no node answers at", err)
+        self.assertIn(": no such socket; start heliod, or write the path that its configuration has as socket", err)
 
     def test_node_appears(self):
         self.node()
@@ -91,6 +92,10 @@ class PerfTest(unittest.TestCase):
         self.server()
         out, err = self.end(self.begin("server", "--socket", self.lab.socket(1)), 1)
         self.assertIn("another application has ipn:1.2000; stop it or choose --service", err)
+        for service, says in (("128", "service 128 is the node's echo; choose another --service"),
+                              ("abc", "service abc: the node is ipn:1.0, whose services are numbers; choose --service N")):
+            _, err = self.end(self.begin("server", "--socket", self.lab.socket(1), "--service", service), 1)
+            self.assertIn(says, err)
 
     def test_interrupt(self):
         self.node()

@@ -289,7 +289,9 @@ static int check_words(const struct request *r)
         return usage("a KEY is a number as bundles shows it, not ", r->words[1]);
     if (strcmp(r->words[0], "link") == 0 && strcmp(r->words[2], "up") != 0 &&
         strcmp(r->words[2], "down") != 0)
-        return usage("a link is set up or down, not ", r->words[2]);
+        return strcmp(r->words[1], "up") == 0 || strcmp(r->words[1], "down") == 0
+                   ? usage("the link's name comes first; write: link NAME ", r->words[1])
+                   : usage("write: link NAME up|down, not ", r->words[2]);
     if (strcmp(r->words[0], "route") == 0 && strcmp(r->words[1], "add") != 0 &&
         strcmp(r->words[1], "remove") != 0)
         return usage("a route is added or removed, not ", r->words[1]);

@@ -120,7 +120,12 @@ struct json_t *ctl_ask(const char *path, const char *line, tick timeout, bool qu
     json_error_t error;
     int fd = local_socket_connect_within(path, timeout, why, sizeof why);
     if (fd < 0) {
-        if (!quiet)
+        if (!quiet && fd == HELIO_ENOENT && access(path, F_OK) != 0 && errno == ENOENT)
+            fprintf(stderr,
+                    "helioctl: no node answers at %s: no such socket; start heliod, or write the "
+                    "path of its control socket\n",
+                    path);
+        else if (!quiet)
             fprintf(stderr, "helioctl: %s%s\n", fd == HELIO_ENOENT ? "no node answers at " : "",
                     why);
         return NULL;

@@ -83,6 +83,22 @@ static int find_endpoint(struct perf_link *l, const char *node)
     return rc;
 }
 
+/* The node has refused the endpoint: what is wrong with its service. */
+static void tell_endpoint(struct perf_link *l, struct aap2_client *c)
+{
+    const char *node = aap2_client_node(c), *service = l->service;
+    const bool ipn = strncmp(node, "ipn:", 4) == 0;
+    if (ipn && service[strspn(service, "0123456789")] != '\0')
+        snprintf(l->why, sizeof l->why,
+                 "service %.60s: the node is %.60s, whose services are numbers; choose --service N",
+                 service, node);
+    else if (strcmp(service, ipn ? "128" : "echo") == 0)
+        snprintf(l->why, sizeof l->why, "service %s is the node's echo; choose another --service",
+                 service);
+    else
+        snprintf(l->why, sizeof l->why, "%.235s; choose --service", aap2_client_why(c));
+}
+
 static int open_one(struct perf_link *l, struct aap2_client **out)
 {
     return aap2_client_open(out, l->world, l->options->socket, HANDSHAKE, l->ready, l->context,
@@ -109,7 +125,7 @@ static int open_further(struct perf_link *l, struct aap2_client *c, bool subscri
         snprintf(l->why, sizeof l->why,
                  "another application has %.100s; stop it or choose --service", l->endpoint);
     else if (aap2_client_error(c) == HELIO_EINVAL)
-        snprintf(l->why, sizeof l->why, "%.235s; choose --service", aap2_client_why(c));
+        tell_endpoint(l, c);
     else
         snprintf(l->why, sizeof l->why, "%s", aap2_client_why(c));
     return aap2_client_error(c);

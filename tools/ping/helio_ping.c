@@ -21,6 +21,11 @@ static void take_destination(struct argp_state *state, char *arg, void *base)
     struct eid eid;
     if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
         argument_want(state, arg, "an echo endpoint, such as ipn:2.128");
+    if (eid_is_node(&eid))
+        argument_wrong(state,
+                       "%s is the node itself, which does not answer; write its echo, %.*s%s", arg,
+                       (int)(strlen(arg) - (eid.scheme == EID_IPN)), arg,
+                       eid.scheme == EID_IPN ? "128" : "echo");
     if (o->destination != NULL)
         argument_wrong(state, "\"%s\" is one too many; there is %s already", arg, o->destination);
     o->destination = arg;

@@ -32,6 +32,10 @@ struct parse {
 static uint64_t parse_node(struct argp_state *state, const char *text)
 {
     uint64_t n = 0;
+    const char *number = strncmp(text, "ipn:", 4) == 0 ? text + 4 : "";
+    const int digits = (int)strspn(number, "0123456789");
+    if (digits > 0 && (number[digits] == '.' || number[digits] == '\0'))
+        argp_error(state, "\"%s\": a plan has numbers of nodes; write %.*s", text, digits, number);
     if (units_count(text, UINT64_MAX, &n) < 0)
         argument_want(state, text, "the number of a node, such as 2");
     return n;
