@@ -163,11 +163,13 @@ struct alias {
 static const char *find_alias(enum units_kind kind, const char *typed)
 {
     static const struct alias durations[] = {
-        {"nsec", "ns"}, {"nanosecond", "ns"},  {"usec", "us"}, {"microsecond", "us"},
-        {"msec", "ms"}, {"millisecond", "ms"}, {"ms", "ms"},   {"s", "s"},
-        {"sec", "s"},   {"second", "s"},       {"min", "min"}, {"minute", "min"},
-        {"h", "h"},     {"hr", "h"},           {"hour", "h"},  {"d", "d"},
-        {"day", "d"},   {"us", "us"},          {"ns", "ns"},   {NULL, NULL}};
+        {"nsec", "ns"},      {"nanosecond", "ns"},  {"usec", "us"}, {"microsecond", "us"},
+        {"msec", "ms"},      {"millisecond", "ms"}, {"ms", "ms"},   {"s", "s"},
+        {"sec", "s"},        {"second", "s"},       {"min", "min"}, {"minute", "min"},
+        {"h", "h"},          {"hr", "h"},           {"hour", "h"},  {"d", "d"},
+        {"day", "d"},        {"us", "us"},          {"ns", "ns"},   {"\xc2\xb5s", "us"},
+        {"\xce\xbcs", "us"}, /* both signs of micro */
+        {NULL, NULL}};
     static const struct alias rates[] = {
         {"b", "bit/s"},        {"bit", "bit/s"},       {"bps", "bit/s"},
         {"bit/s", "bit/s"},    {"bit/sec", "bit/s"},   {"k", "kbit/s"},

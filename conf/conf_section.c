@@ -66,14 +66,29 @@ static void list_known(const struct conf_part *parts, size_t parts_len, const ch
         add_word(w, *others);
 }
 
+/* "rto:30ms" has no space: the whole is the key. The colon, if a known key is before it. */
+static const char *find_colon(const char *key, const struct known *known)
+{
+    const char *colon = strchr(key, ':');
+    const size_t len = colon == NULL ? 0 : (size_t)(colon - key);
+    for (size_t i = 0; i < known->n && len > 0; i++)
+        if (strncmp(known->keys[i], key, len) == 0 && known->keys[i][len] == '\0')
+            return colon;
+    return NULL;
+}
+
 static void report_unknown(const struct conf_tree *t, const char *where, const struct known *known,
                            struct conf_errors *errors)
 {
     const char *const *keys = known->keys;
     const size_t n = known->n;
     const char *closest = words_closest(t->key, keys, n);
+    const char *colon = find_colon(t->key, known);
     char list[LIST_CAP];
-    if (closest != NULL)
+    if (colon != NULL)
+        conf_error(errors, t->line, "%s%s: write a space after the colon: %.*s: %s", where, t->key,
+                   (int)(colon - t->key), t->key, colon + 1);
+    else if (closest != NULL)
         conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?%s", where, t->key, closest,
                    words_remark(t->key, closest));
     else
@@ -128,6 +143,43 @@ static void set_value(const struct conf_option *o, const struct conf_part *part,
         conf_no_memory(errors, t->line);
     else if (err < 0)
         conf_error(errors, t->line, "%s%s: %s", where, t->key, why);
+}
+
+/* Has the root one of these keys? kind: of the value, or -1. */
+static bool has_any(const struct conf_tree *root, const char *const *keys, int kind)
+{
+    bool has = false;
+    for (; *keys != NULL && !has; keys++) {
+        const struct conf_tree *t = conf_child(root, *keys);
+        has = t != NULL && (kind < 0 || (int)t->kind == kind);
+    }
+    return has;
+}
+
+/* The program that reads such files; NULL: no key tells it. */
+static const char *find_program(const struct conf_tree *root)
+{
+    static const char *const node[] = {"node", NULL};
+    static const char *const of_node[] = {"socket", "store", NULL};
+    static const char *const campaign[] = {"experiments", NULL};
+    static const char *const lab[] = {"line", "ring", "star", "diamond", "nodes", "traffic", NULL};
+    static const char *const channel[] = {"forward", "return", "both", NULL};
+    return root->kind != CONF_MAP             ? NULL
+           : has_any(root, node, CONF_SCALAR) ? "heliod"
+           : has_any(root, of_node, -1)       ? "heliod"
+           : has_any(root, campaign, -1)      ? "helio-campaign"
+           : has_any(root, lab, -1)           ? "helio-lab"
+           : has_any(root, channel, -1)       ? "helio-emu"
+                                              : NULL;
+}
+
+bool conf_is_foreign(const struct conf_tree *root, const char *program, struct conf_errors *errors)
+{
+    const char *found = find_program(root);
+    if (found == NULL || strcmp(found, program) == 0)
+        return false;
+    conf_error(errors, root->line, "this looks like a file of %s, not of %s", found, program);
+    return true;
 }
 
 bool conf_is_second(const struct conf_tree *map, const struct conf_tree *t, const char *where,

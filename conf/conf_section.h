@@ -38,6 +38,10 @@ void conf_section_read(const struct conf_tree *map, const char *where,
                        const struct conf_part *parts, size_t parts_len, const char *const *words,
                        struct conf_errors *errors);
 
+/* Is this the file of another program of these: heliod, helio-lab, helio-campaign, helio-emu? Then
+ * that is reported. program: whose files these should be. */
+bool conf_is_foreign(const struct conf_tree *root, const char *program, struct conf_errors *errors);
+
 /* Stands a key of that name before t in its map? Then it is reported, with `where` in front. */
 bool conf_is_second(const struct conf_tree *map, const struct conf_tree *t, const char *where,
                     struct conf_errors *errors);

@@ -204,6 +204,71 @@ static uint32_t find_tab(const char *data, size_t len, uint32_t line)
     return 0;
 }
 
+/* Where the mark is. It counts characters: `len` if the text before it in its line is not ASCII. */
+static size_t offset_of(const yaml_mark_t *mark, const char *data, size_t len)
+{
+    size_t at = 0;
+    for (size_t line = 0; line < mark->line && at < len; at++)
+        line += data[at] == '\n';
+    const size_t end = at + mark->column;
+    while (at < end && at < len && (unsigned char)data[at] < 0x80)
+        at++;
+    return at == end ? end : len;
+}
+
+/* "mapping values are not allowed": is it because the line before has no space after its colon? */
+static bool explain_line_before(const yaml_parser_t *p, const char *data, size_t len,
+                                struct conf_errors *errors)
+{
+    yaml_mark_t mark = {.line = p->problem_mark.line - 1};
+    if (p->problem == NULL || p->problem_mark.line == 0 ||
+        strncmp(p->problem, "mapping values are not allowed", 30) != 0)
+        return false;
+    size_t at = offset_of(&mark, data, len), key = 0, word;
+    while (at < len && strchr(" -", data[at]) != NULL)
+        at++;
+    while (at + key < len && strchr(":\n ", data[at + key]) == NULL)
+        key++;
+    for (word = key; at + word < len && strchr("\n\r ", data[at + word]) == NULL;)
+        word++;
+    if (key == 0 || word < key + 2 || word > 80)
+        return false;
+    conf_error(errors, (uint32_t)mark.line + 1,
+               "not YAML: write a space after the colon: %.*s: %.*s", (int)key, data + at,
+               (int)(word - key - 1), data + at + key + 1);
+    return true;
+}
+
+/* Mistakes that the library's words do not explain to a person. */
+static bool explain_error(const yaml_parser_t *p, const char *data, size_t len,
+                          struct conf_errors *errors)
+{
+    const char *context = p->context != NULL ? p->context : "";
+    const size_t at = offset_of(&p->context_mark, data, len);
+    const uint32_t line = (uint32_t)p->context_mark.line + 1,
+                   end = (uint32_t)p->problem_mark.line + 1;
+    const bool map = strcmp(context, "while parsing a flow mapping") == 0;
+    const bool list = strcmp(context, "while parsing a flow sequence") == 0;
+    const char *text = data + at;
+    int word = 0, key = 0;
+    while (at + (size_t)word < len && word < 80 && strchr(" \t\r\n,]}", text[word]) == NULL)
+        word++;
+    while (key < word && text[key] != ':')
+        key++;
+    if (strcmp(context, "while scanning an alias") == 0 && word > 0 && *text == '*')
+        conf_error(errors, line, "not YAML: write %.*s in quotes: \"%.*s\"", word, text, word,
+                   text);
+    else if (strcmp(context, "while scanning a simple key") == 0 && key < word - 1)
+        conf_error(errors, line, "not YAML: write a space after the colon: %.*s: %.*s", key, text,
+                   word - key - 1, text + key + 1);
+    else if ((map || list) && end > line)
+        conf_error(errors, line, "not YAML: this line has a %c without its %c (line %u goes on)",
+                   map ? '{' : '[', map ? '}' : ']', end);
+    else
+        return false;
+    return true;
+}
+
 static void parser_error(const yaml_parser_t *p, const char *data, size_t len,
                          struct conf_errors *errors)
 {
@@ -219,6 +284,8 @@ static void parser_error(const yaml_parser_t *p, const char *data, size_t len,
         conf_error(errors, tab, "not YAML: a tab at line %u: use spaces", tab);
         return;
     }
+    if (explain_error(p, data, len, errors) || explain_line_before(p, data, len, errors))
+        return;
     conf_error(errors, line, "not YAML: %s%s%s%s", p->problem != NULL ? p->problem : "unreadable",
                p->error == YAML_READER_ERROR ? " (a configuration is UTF-8)" : "",
                p->context != NULL ? " " : "", p->context != NULL ? p->context : "");

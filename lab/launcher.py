@@ -14,7 +14,7 @@ try:
     spec.loader.exec_module(sys.modules["heliograph"])
     from heliograph.launch import run
 except (FileNotFoundError, ModuleNotFoundError):
-    sys.exit("@NAME@: ../lib/heliograph beside this program is missing; in Debian the package heliograph-lab has it (from source: pip install './lab[lab]' in a virtual environment)")
+    sys.exit("@NAME@: ../lib/heliograph beside this program is missing; in Debian the package heliograph-lab has it (from source: pip install './lab[lab]' in a virtual environment; in a build folder whose checkout was moved: run cmake again)")
 except KeyboardInterrupt:
     sys.exit(130)
 sys.exit(run("@NAME@", "@MODULE@"))

@@ -125,7 +125,7 @@ int scenario_apply(struct scenario *s, const char *data, size_t len, const char 
     size_t before = errors->total;
     struct conf_tree *root = conf_tree_parse(
         data, len, "it needs at least one of the keys forward, return, both", errors);
-    if (root != NULL)
+    if (root != NULL && !conf_is_foreign(root, "helio-emu", errors))
         apply_tree(s, root, directory, errors);
     conf_tree_free(root);
     return errors->total == before ? 0 : HELIO_EFORMAT;

@@ -233,7 +233,7 @@ int scenario_links_read(struct scenario_links *s, const char *data, size_t len,
     if (root != NULL && root->kind != CONF_MAP)
         conf_error(errors, root->line, "%s is not expected here; write a map with the key links",
                    conf_kind_name(root->kind));
-    else if (root != NULL)
+    else if (root != NULL && !conf_is_foreign(root, "helio-emu", errors))
         read_root(s, root, directory, errors);
     conf_tree_free(root);
     return errors->total == before ? 0 : HELIO_EFORMAT;

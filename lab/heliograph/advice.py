@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ UNITS = ("_ns", "_us", "_ms", "_s", "_sec", "_seconds", "_bps", "_bytes", "_mbps
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "speed": ("rate",), "bandwidth": ("rate",), "bitrate": ("rate",), "throughput": ("rate",), "latency": ("delay", "owlt"),
     "rtt": ("delay", "owlt"), "timeout": ("rto",), "mtu": ("segment",), "loss": ("losses", "erasures"),
-    "length": ("duration",), "time": ("duration",), "size": ("payload",), "hosts": ("nodes",), "host": ("node",)}
+    "start": ("up",), "stop": ("down",), "length": ("duration",), "time": ("duration",), "size": ("payload",), "hosts": ("nodes",), "host": ("node",)}
 PACKAGES: dict[str, tuple[str, str]] = {
     "yaml": ("python3-yaml", "PyYAML"), "jinja2": ("python3-jinja2", "Jinja2"), "matplotlib": ("python3-matplotlib", "matplotlib"),
     "numpy": ("python3-numpy", "numpy"), "sgp4": ("python3-sgp4", "sgp4"), "heliograph": ("heliograph-lab", "heliograph")}
@@ -45,10 +46,48 @@ def meant(word: object, words: Any) -> str:
     return f"did you mean {near}?" if near else f"there are {', '.join(map(str, words))}"
 
 
-def yaml_problem(error: Any) -> str:
-    """Explains a yaml.MarkedYAMLError to a person who looks at the line."""
-    problem = str(error.problem or error.context)
-    return "a tab: YAML indents by spaces; use spaces" if "\\t" in problem or "tab" in problem.split() else problem
+def yaml_problem(error: Any) -> tuple[int | None, str]:
+    """The line of a yaml.MarkedYAMLError, and what is wrong with it in words for a person who looks at it. conf/conf_tree.c says the same."""
+    problem, context, begin = str(error.problem or error.context), str(error.context), error.context_mark
+    mark = error.problem_mark or begin
+    line = mark.line + 1 if mark else None
+    if "\\t" in problem or "tab" in problem.split():
+        return line, "a tab: YAML indents by spaces; use spaces"
+    if problem.startswith("mapping values are not allowed") and mark.buffer is not None:  # the line before went on
+        before = re.fullmatch(r"\s*(?:- )?(\w+):(\S+)\s*", (mark.buffer.splitlines()[:mark.line] or [""])[-1])
+        return (mark.line, f"write a space after the colon: {before[1]}: {before[2]}") if before else (line, problem)
+    if begin is None or begin.buffer is None:
+        return line, problem
+    word = re.split(r"[\s,\]}\0]", begin.buffer[begin.pointer:begin.pointer + 80])[0]
+    key, colon, value = word.partition(":")
+    if context == "while scanning an alias" and word.startswith("*"):
+        return begin.line + 1, f"write {word} in quotes: \"{word}\""
+    if context == "while scanning a simple key" and colon and value:
+        return begin.line + 1, f"write a space after the colon: {key}: {value}"
+    if context in ("while parsing a flow mapping", "while parsing a flow sequence") and line and line > begin.line + 1:
+        pair = "{}" if context.endswith("mapping") else "[]"
+        return begin.line + 1, f"this line has a {pair[0]} without its {pair[1]} (line {line} goes on)"
+    return line, problem
+
+
+def yaml_place(error: Any) -> str:
+    """What follows the path in a message."""
+    line, said = yaml_problem(error)
+    return f"{f':{line}' if line else ''}: {said}"
+
+
+def keys_of(node: Any) -> dict[str, bool]:
+    """For `foreign`, of a node that YAML has read."""
+    return {str(key.value): value.id == "scalar" for key, value in node.value} if node.id == "mapping" else {}
+
+
+def foreign(keys: dict[str, bool], program: str) -> str | None:
+    """Are these the keys of a file of another program? keys: has it one value (True), or is it a map or list?"""
+    found = ("helio-campaign" if "experiments" in keys else
+             "helio-lab" if any(key in keys for key in ("line", "ring", "star", "diamond", "nodes", "traffic")) else
+             "heliod" if "socket" in keys or "store" in keys or keys.get("node") else
+             "helio-emu" if any(key in keys for key in ("forward", "return", "both")) else program)
+    return f"this looks like a file of {found}, not of {program}" if found != program else None
 
 
 def missing_module(error: ModuleNotFoundError) -> str:

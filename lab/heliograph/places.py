@@ -92,8 +92,7 @@ def parse(text: Any, path: str) -> Any:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)  # type: ignore[no-untyped-call]
     except yaml.MarkedYAMLError as e:
-        mark = e.problem_mark or e.context_mark
-        raise PlacesError(f"{path}{f':{mark.line + 1}' if mark else ''}: {advice.yaml_problem(e)}") from None
+        raise PlacesError(f"{path}{advice.yaml_place(e)}") from None
     except yaml.reader.ReaderError as e:
         line = text[:e.position].count("\n") + 1 if isinstance(text, str) else 1
         what = f"character U+{e.character:04X}" if isinstance(e.character, int) else "text"

@@ -217,7 +217,14 @@ static void check_socket(const struct conf_tree *root, const char *key, const ch
                          struct conf_errors *errors)
 {
     size_t max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
-    if (path != NULL && strlen(path) > max)
+    if (path == NULL || strlen(path) <= max)
+        return;
+    if (conf_child(root, key) == NULL) /* the control socket, whose path is made of the other */
+        conf_error(errors, line_of(root, "socket"),
+                   "socket: with .ctl for the %s socket the path has %zu bytes; at most %zu are "
+                   "possible",
+                   key, strlen(path), max);
+    else
         conf_error(errors, line_of(root, key),
                    "%s: the path has %zu bytes; a socket's path has at most %zu", key, strlen(path),
                    max);
@@ -467,6 +474,8 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
                    conf_kind_name(root->kind));
         return;
     }
+    if (conf_is_foreign(root, "heliod", errors))
+        return;
     for (size_t i = 0; i < CONFIG_MAPS; i++) {
         if (conf_options_default(sections[i].options, c, config_set) < 0) {
             conf_no_memory(errors, 0);

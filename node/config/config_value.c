@@ -4,19 +4,34 @@
 #include "node/config/config_tables.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "os/host_address.h"
 
+/* Is it the id of a node without its end? Then the whole one in `right`. */
+static bool mend_eid(const char *text, const char *end, char right[EID_TEXT_MAX])
+{
+    struct eid eid;
+    const int n = snprintf(right, EID_TEXT_MAX, "%s%s", text, end);
+    return n < (int)EID_TEXT_MAX && eid_parse(right, &eid) == 0 && eid_is_node(&eid);
+}
+
 static int set_eid(struct eid *field, const char *text, char *why, size_t cap)
 {
+    char right[EID_TEXT_MAX];
     if (*text == '\0') {
         *field = eid_none();
         return 0;
     }
     if (eid_parse(text, field) == 0)
         return 0;
-    snprintf(why, cap, "\"%s\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/",
-             text);
+    if (mend_eid(text, ".0", right))
+        snprintf(why, cap, "\"%s\" is not an endpoint id; did you mean %s?", text, right);
+    else if (mend_eid(text, "/", right))
+        snprintf(why, cap, "\"%s\" is not an endpoint id; did you mean %s?", text, right);
+    else
+        snprintf(why, cap, "\"%s\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/",
+                 text);
     return HELIO_EFORMAT;
 }
 
@@ -28,6 +43,31 @@ static int add_port(struct address *field, const char *text, uint64_t port)
     return port == 0 || n >= (int)sizeof whole ? HELIO_EFORMAT : address_parse(whole, field);
 }
 
+/* What is wrong with an address or, if `names`, a host name, and its port. */
+static void refuse_address(const char *text, bool names, char *why, size_t cap)
+{
+    char whole[HOST_ADDRESS_TEXT_MAX];
+    struct host_address found;
+    const char *colon = strrchr(text, ':');
+    const size_t host = colon == NULL ? strlen(text) : (size_t)(colon - text);
+    const char port[] = "1113";
+    const bool digits = colon != NULL && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+    int n = snprintf(whole, sizeof whole, "%s:%s", text, port);
+    if (n < (int)sizeof whole && host_address_parse(whole, &found) == 0 &&
+        (names || !host_address_is_name(&found))) {
+        snprintf(why, cap, "\"%.100s\" has no port; write one, such as %s", text, whole);
+        return;
+    }
+    n = snprintf(whole, sizeof whole, "%.*s:%s", (int)host, text, port);
+    if (digits && n < (int)sizeof whole && host_address_parse(whole, &found) == 0 &&
+        (names || !host_address_is_name(&found)))
+        snprintf(why, cap, "\"%.100s\": a port is a number from 1 to 65535, such as %s", text,
+                 whole);
+    else
+        snprintf(why, cap, "\"%.100s\" is not an address; write %s", text,
+                 names ? host_address_hint : address_hint);
+}
+
 static int set_address(struct address *field, const char *text, uint64_t port, char *why,
                        size_t cap)
 {
@@ -37,7 +77,7 @@ static int set_address(struct address *field, const char *text, uint64_t port, c
     }
     if (address_parse(text, field) == 0 || add_port(field, text, port) == 0)
         return 0;
-    snprintf(why, cap, "\"%s\" is not an address; write %s", text, address_hint);
+    refuse_address(text, false, why, cap);
     return HELIO_EFORMAT;
 }
 
@@ -55,7 +95,7 @@ static int set_host(struct host_address *field, const char *text, uint64_t port,
     const int n = snprintf(whole, sizeof whole, "%s:%u", text, (unsigned)port);
     if (port != 0 && n < (int)sizeof whole && host_address_parse(whole, field) == 0)
         return 0;
-    snprintf(why, cap, "\"%.100s\" is not an address; write %s", text, host_address_hint);
+    refuse_address(text, true, why, cap);
     return HELIO_EFORMAT;
 }
 

@@ -106,6 +106,8 @@ START_TEST(mended_ones)
                 {UNITS_DURATION, "5 minutes", "5min"},
                 {UNITS_DURATION, "2Hours", "2h"},
                 {UNITS_DURATION, "30MS", "30ms"},
+                {UNITS_DURATION, "30000\xc2\xb5s", "30000us"},
+                {UNITS_DURATION, "30000 \xce\xbcs", "30000us"},
                 {UNITS_DURATION, "30", NULL},
                 {UNITS_DURATION, "1us", NULL}, /* right as it is */
                 {UNITS_RATE, "5kbit/s", NULL},

@@ -35,7 +35,8 @@ static uint64_t parse_node(struct argp_state *state, const char *text)
     const char *number = strncmp(text, "ipn:", 4) == 0 ? text + 4 : "";
     const int digits = (int)strspn(number, "0123456789");
     if (digits > 0 && (number[digits] == '.' || number[digits] == '\0'))
-        argp_error(state, "\"%s\": a plan has numbers of nodes; write %.*s", text, digits, number);
+        argument_wrong(state, "\"%s\": a plan has numbers of nodes; write %.*s", text, digits,
+                       number);
     if (units_count(text, UINT64_MAX, &n) < 0)
         argument_want(state, text, "the number of a node, such as 2");
     return n;

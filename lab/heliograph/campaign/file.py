@@ -240,8 +240,7 @@ class Reader:
         except places.PlacesError as e:
             raise CampaignError(str(e)) from None
         except yaml.MarkedYAMLError as e:
-            mark = e.problem_mark or e.context_mark
-            raise CampaignError(f"{path}:{mark.line + 1 if mark else 1}: {advice.yaml_problem(e)}") from None
+            raise CampaignError(f"{path}{advice.yaml_place(e)}") from None
         except yaml.YAMLError as e:
             raise CampaignError(f"{path}: {e}") from None
         if self.root is None:
@@ -569,13 +568,15 @@ def _shared(reader: Reader, keys: dict[str, Any], campaign: Campaign, base: str)
 
 
 def _read(reader: Reader, path: Path | str, mode: str | None) -> Campaign:
+    if said := advice.foreign(advice.keys_of(reader.root), "helio-campaign"):
+        reader.fail(reader.root, said)
     keys = reader.mapping(reader.root, TOP, "a campaign")
     campaign = _head(reader, keys, path, mode)
     base, shared = os.path.dirname(os.path.abspath(path)), {}
     with reader.kept():
         shared = _shared(reader, keys, campaign, base)
     if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
-        reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
+        reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted; write \"- \" before the name of each")
     sure = not reader.wrong
     for node in keys["experiments"].value:
         with reader.kept():

@@ -372,7 +372,9 @@ def at_node(known: Any, node: Any, words: list[str]) -> Any:
 
 def command_at(known: Any, words: list[str]) -> Any:
     words = words[1:] if words[:1] == ["--"] else words
-    if len(words) < 2 or words[0] not in known["sockets"]:
+    if words and words[0] not in known["sockets"]:
+        raise Mistaken(f"exec: there is no node \"{words[0]}\"; {advice.meant(words[0], known['sockets'])}")
+    if len(words) < 2:
         raise Mistaken(f"exec: a node ({', '.join(known['sockets'])}) and a command are wanted")
     command = at_node(known, words[0], words[1:])
     space = known.get("spaces", {}).get(words[0])

@@ -537,7 +537,8 @@ def translate(derived: Derived, line: str) -> str:
     """A program may find a mistake in the file of another, which it reads: of the plan, say."""
     for path, (writer, _) in derived.configs.items():
         line = writer.translate(line, path)
-    return line
+    # a trace by a wrong name is looked for in the folder of the derived file
+    return re.sub(rf"{re.escape(derived.folder)}/([^/:]+): cannot be opened", r"\1: cannot be opened", line)
 
 
 def suggest_channel(line: str) -> str:

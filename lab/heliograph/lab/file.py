@@ -151,6 +151,15 @@ class Lab:
         return result
 
 
+EXAMPLES = {"nodes": "{1: {}, 2: {}}", "node": "{store: {durability: none}}", "links": "{1-2: {rate: 1Mbit/s}}", "link": "{rate: 1Mbit/s}",
+            "traffic": "[{ping: 1-2}]", "events": "[{at: 5s, link: 1-2, do: down}]"}
+
+
+def such_as(key: str) -> str:
+    """The end of a message about a key of the file."""
+    return f", such as {key}: {EXAMPLES[key]}" if key in EXAMPLES else ""
+
+
 class Reader:
     def __init__(self, tree: Map, base: str) -> None:
         self.errors: list[Any] = []
@@ -161,22 +170,22 @@ class Reader:
         self.errors.append(f"{where(value)}: {text}")
 
     def map(self, value: Map, what: str, allowed: Any = None) -> Any:
-        """A map, of allowed keys."""
+        """A map, of allowed keys. what: "" is the file."""
         if isinstance(value, Word) and value == "":
             return put({}, value.place)
         if not isinstance(value, Map):
-            self.wrong(value, f"{what}: a map of keys and values is wanted")
+            self.wrong(value, f"{what}: a map of keys and values is wanted{such_as(what)}")
             return put({}, getattr(value, "place", None))
         for key in list(value) if allowed else ():
             if key not in allowed:
-                self.wrong(key, f"{what}.{key}: unknown key; {advice.meant(key, allowed)}")
+                self.wrong(key, f"{f'{what}.' if what else ''}{key}: unknown key; {advice.meant(key, allowed)}")
         return value
 
     def items(self, value: Items, what: str) -> Items:
         if isinstance(value, Word) and value == "":
             return Items()
         if not isinstance(value, Items):
-            self.wrong(value, f"{what}: a list is wanted")
+            self.wrong(value, f"{what}: a list is wanted{such_as(what)}")
             return Items()
         return value
 
@@ -275,6 +284,9 @@ class Reader:
     def pair(self, word: Any, nodes: dict[str, Node], what: str) -> Any:
         """A-B as two names of nodes; None, and said, when it is none."""
         ends = tuple(str(word).split("-"))
+        if len(ends) == 2 and (close := tuple(end.strip() for end in ends)) != ends and all(end in nodes for end in close):
+            self.wrong(word, f"{what}: \"{word}\" has spaces; write {'-'.join(close)}")
+            return None
         if len(ends) != 2:
             self.wrong(word, f"{what}: \"{word}\" is not understood; write two nodes, such as {'-'.join(list(nodes)[:2])}")
             return None
@@ -490,7 +502,7 @@ def pick(tree: Map, names: tuple[str, ...]) -> Map:
 
 def interpret(tree: Any, path: str, base: str) -> Lab:
     reader: Any = Reader(tree, base)
-    reader.map(tree, "a lab file", TOP)
+    reader.map(tree, "", TOP)
     names, pairs = reader.shape()
     nodes = reader.nodes(names)
     links = reader.links(pairs, nodes)
@@ -575,6 +587,8 @@ def load(path: str, changes: Sequence[tuple[str, str]] = (), option: str = "") -
     tree = places.read(path)
     if not isinstance(tree, Map):
         raise places.PlacesError(f"{path}:1: a lab file is a map of keys and values")
+    if said := advice.foreign({str(key): isinstance(value, Word) for key, value in tree.items()}, "helio-lab"):
+        raise places.PlacesError(f"{path}:1: {said}")
     for key, value in changes:
         places.assign(tree, key, value, f"{option}{key}={value}")
     return interpret(tree, path, os.path.dirname(os.path.abspath(path)))
