@@ -265,6 +265,11 @@ static void read_tree(struct reading *r, const struct conf_tree *root, struct to
     const struct conf_part part = {sdls_file_options, top, NULL};
     size_t n = 0;
     bool locked;
+    /* Nothing is quoted of another file, which who named it may not be allowed to read. */
+    if (root->kind != CONF_MAP || conf_child(root, "associations") == NULL) {
+        conf_error(r->errors, root->line, "associations: expected at least one");
+        return;
+    }
     if (conf_options_default(sdls_file_options, top, conf_option_set) < 0)
         conf_no_memory(r->errors, root->line);
     conf_section_read(root, "", &part, 1, words, r->errors);

@@ -164,6 +164,18 @@ static void expect_refusal(const char *says)
     ck_assert_msg(strstr(said, says) != NULL, "%s", said);
 }
 
+/* Of a file that has no associations nothing is quoted. */
+START_TEST(other_files)
+{
+    static const char *const others[] = {
+        "- a: b\n",           "[a]\n", "a\n", "secret: hunter2\n", "root:hunter2:19000::\n",
+        "associations2: []\n"};
+    write_text("s.yaml", others[_i], 0600);
+    expect_refusal("s.yaml:1: associations: expected at least one");
+    ck_assert_ptr_null(strstr(said, "hunter2"));
+}
+END_TEST
+
 START_TEST(key_files)
 {
     write_good(GCM);
@@ -466,6 +478,7 @@ SUITE(cla_sdls, t)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, all_keys);
     tcase_add_loop_test(t, wrong_files, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_loop_test(t, other_files, 0, 6);
     tcase_add_test(t, key_files);
     tcase_add_test(t, over_restarts);
     tcase_add_test(t, short_sequence);
