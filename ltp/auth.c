@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "ltp/engine.h"
 #include "ltp/sdnv.h"
 
@@ -116,7 +117,7 @@ static bool has_cookie(const struct peer *p, const struct ltp_segment *s)
     struct slice at = s->headers, want = slice_of(p->span.cookie, p->span.cookie_len);
     struct extension e;
     while (segment_extension(&at, &e)) {
-        if (e.tag == TAG_COOKIE && slice_equal(e.value, want))
+        if (e.tag == TAG_COOKIE && secret_equal(want.data, want.len, e.value.data, e.value.len))
             return true;
     }
     return false;
