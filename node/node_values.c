@@ -226,10 +226,8 @@ static uint64_t sum_no_room(const struct agent_counters *c)
       "bundle_bytes_configured", "gauge", "store.limit")                                           \
     X(effective_limit, true, node_medium_limit(s->node), "effective_limit_bytes", IN_STORE, NULL,  \
       NULL, NULL)                                                                                  \
-    X(memory, true,                                                                                \
-      s->c->memory_bytes + s->c->record_bytes + s->c->arriving_bytes + s->c->seen_bytes +          \
-          s->c->sending_bytes,                                                                     \
-      "memory_bytes", IN_TOP, "memory_bytes", "gauge", "memory that bundles take")                 \
+    X(memory, true, agent_memory_used(s->node->agent), "memory_bytes", IN_TOP, "memory_bytes",     \
+      "gauge", "memory that bundles, endpoints and assemblies take")                               \
     X(memory_bytes, true, s->c->memory_bytes, "memory_bytes", IN_STATUS, "bundle_memory_bytes",    \
       "gauge", "bytes of bundles in memory: bundles.memory limits them")                           \
     X(busy_bytes, true, s->c->memory_bytes - s->c->resting_bytes, NULL, 0,                         \
@@ -245,8 +243,9 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(sending_bytes, true, s->c->sending_bytes, "sending_bytes", IN_STATUS, "sending_bytes",       \
       "gauge", "of it, for bundles that only links have: in transmission")                         \
     X(seen_bytes, true, s->c->seen_bytes, "seen_bytes", IN_STATUS, NULL, NULL, NULL)               \
-    X(memory_max, true, s->node->config->bundles.total, "memory_max", IN_TOP,                      \
-      "memory_bytes_limit", "gauge", "memory that bundles may take")                               \
+    X(memory_max, true, agent_memory_max(s->node->agent), "memory_max", IN_TOP,                    \
+      "memory_bytes_limit", "gauge",                                                               \
+      "memory that they may take: bundles.total, or store.limit with durability none")             \
     X(restored_here, true, s->node->restored, "restored", IN_STATUS, NULL, NULL, NULL)             \
     X(offered, true, s->c->offered, "offered", IN_AGENT, NULL, NULL, NULL)                         \
     X(consumed, true, s->c->consumed, "consumed", IN_AGENT, NULL, NULL, NULL)                      \

@@ -495,6 +495,16 @@ const struct agent_counters *agent_counters(const struct agent *a)
     return &a->counters;
 }
 
+uint64_t agent_memory_used(const struct agent *a)
+{
+    return record_memory_used(a);
+}
+
+uint64_t agent_memory_max(const struct agent *a)
+{
+    return record_memory_max(a);
+}
+
 const struct agent_unrouted *agent_unrouted(const struct agent *a)
 {
     return &a->unrouted;

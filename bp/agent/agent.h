@@ -493,6 +493,8 @@ struct agent_counters {
     uint64_t storing, storing_bytes;
 };
 const struct agent_counters *agent_counters(const struct agent *a);
+/* Bytes of memory that count in its limit; the limit (total_bytes, or held_bytes: memory_only). */
+uint64_t agent_memory_used(const struct agent *a), agent_memory_max(const struct agent *a);
 
 /* Bundles of links that were refused without a route (NO_ROUTE; each offer counts), and the latest
  * of them. Valid until the next agent call. */
@@ -573,8 +575,7 @@ struct agent_why {
     size_t declined_len;
     uint64_t ways; /* it has several copies: number of those left; 0: it has one route */
 };
-/* Explains this bundle at the time of the latest push; false: not here. Asks the router; changes
- * nothing. */
+/* Explains this bundle at the time of the latest push; false: not here. Changes nothing. */
 bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out);
 
 /* Knowledge about a bundle that is not here. */
@@ -584,8 +585,7 @@ enum agent_past {
     AGENT_WAS_HERE, /* it was delivered, or ended otherwise */
 };
 enum agent_past agent_past(const struct agent *a, const struct bundle_id *id); /* no fragment */
-/* WAS_HERE: the key was in use */
-enum agent_past agent_past_key(const struct agent *a, uint64_t key);
+enum agent_past agent_past_key(const struct agent *a, uint64_t key); /* WAS_HERE: it was in use */
 
 /* The longest time at this node of bundles at the heads of the link's queues or in transmission,
  * ms; UINT64_MAX: none. */

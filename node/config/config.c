@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "bp/agent/routes.h"
 #include "conf/conf_section.h"
 #include "node/config/config_link.h"
 #include "node/config/config_permit.h"
@@ -22,7 +23,6 @@
 
 #define NEEDS_KEYS "it needs at least the keys node and socket"
 
-#define ROUTES_MAX 10000
 #define NONE_LIMIT (UINT64_C(1) << 30)
 
 static const struct config_section sections[] = {

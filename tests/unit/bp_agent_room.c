@@ -271,6 +271,16 @@ END_TEST
 /* Each bundle is for an endpoint of its own here, which nobody registers: what the agent keeps for
  * the endpoints counts, too. */
 #define ENDPOINT_LEAST 1000 /* bytes of one, at least */
+/* What the metric shows beside its limit: places are in it. */
+static void expect_used(const struct agent *a, uint64_t max, uint64_t places)
+{
+    const struct agent_counters *k = agent_counters(a);
+    ck_assert_uint_eq(agent_memory_max(a), max);
+    ck_assert_uint_le(agent_memory_used(a), max);
+    ck_assert_uint_gt(agent_memory_used(a), max - max / 20); /* it is full: the next was refused */
+    ck_assert_uint_ge(agent_memory_used(a), k->memory_bytes + k->record_bytes + places);
+}
+
 START_TEST(memory_of_endpoints_counts)
 {
     struct binder n;
@@ -292,6 +302,7 @@ START_TEST(memory_of_endpoints_counts)
     ck_assert_uint_gt(k->bundles, 200);
     ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->bundles * ENDPOINT_LEAST,
                       c.total_bytes);
+    expect_used(n.a, c.total_bytes, k->bundles * ENDPOINT_LEAST);
     binder_fini(&n);
 }
 END_TEST
@@ -318,6 +329,7 @@ START_TEST(memory_of_assemblies_counts)
     ck_assert_uint_gt(k->assemblies, 200);
     ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->assemblies * ASSEMBLY_LEAST,
                       c.total_bytes);
+    expect_used(n.a, c.total_bytes, k->assemblies * ASSEMBLY_LEAST);
     binder_fini(&n);
 }
 END_TEST
