@@ -182,9 +182,9 @@ def rules(found):
     quarter = [number(path, "default", 2, t) / number(path, "default", 8, t) for path in PATHS for t in TRACES]
     means = {near: [c["over_mean"] for name, c in found["cells"].items() if name.startswith("LEO") == near] for near in (True, False)}
     return [
-        f"- With `default` recovery, fades need {spread([over(LEO, 'default', t) for t in FADES])} times that on LEO paths, and "
-        f"{spread([over(path, 'default', t) for path in far for t in FADES])} times on long ones.",
-        f"- With `plain`, trace H needs {over(LEO, 'plain', 'H'):.1f} times that on LEO paths, and {spread([over(path, 'plain', 'H') for path in far])} times on long ones.",
+        f"- With `default` recovery, fades need {spread([over(LEO, 'default', t) for t in FADES])} times the number without losses on LEO paths, and "
+        f"{spread([over(path, 'default', t) for path in far for t in FADES])} times on long ones (blocks of 8 ms).",
+        f"- With `plain`, trace H needs {over(LEO, 'plain', 'H'):.1f} times that number on LEO paths, and {spread([over(path, 'plain', 'H') for path in far])} times on long ones.",
         f"- Blocks of a quarter of the air time need {spread(quarter)} times the sessions, which is {25 * min(quarter):.0f} to {25 * max(quarter):.0f} % of the memory.",
         "",
         f"The mean session time does not give the number. On LEO paths the number is {spread(means[True])} times mean session time × rate / block, because the slowest sessions",
