@@ -76,7 +76,9 @@ bool way_changed(void *router, uint32_t link, const struct router_link *state, t
     w->down = w->up ? 0 : now;
     if (!w->up)
         r->check = tick_min(r->check, tick_add(now, PLAN_ROUTER_GRACE));
-    const bool all = w->up && w->shunned;
+    const bool used = plan_at(r->plan, r->node, w->neighbour, plan_time(r, now)) != 0;
+    const bool all =
+        w->up && w->shunned && used; /* without a contact no answer is other than before */
     bool any = r->links_touched || all;
     r->touched = all;
     size_t twins = 0;

@@ -487,6 +487,8 @@ tick agent_deadline(const struct agent *a)
     if (a->place || a->anew || a->heads || agent_places(a))
         return 0;
     tick due = ops->deadline == NULL ? TICK_NEVER : ops->deadline(a->router.state);
+    if (kinds_due(a))
+        due = tick_min(due, a->ask_from);
     return tick_min(due, agenda_due(&a->timers));
 }
 

@@ -177,11 +177,21 @@ static void check_registrations(const struct agent *a, const struct endpoint *e)
         assert(e->queue.window == window && e->queue.owed == owed);
 }
 
+/* Of a closed one few bundles are next, of each priority. */
+static void check_link_queue(const struct agent *a, const struct queue *q)
+{
+    queue_check(a, q);
+    if (q->open)
+        return;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        assert(q->bands.of[p].front_len <= PREFETCH);
+}
+
 static void check_queues(const struct agent *a)
 {
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (a->links[i] != NULL)
-            queue_check(a, &a->links[i]->queue);
+            check_link_queue(a, &a->links[i]->queue);
     }
     links_check(a);
     struct hash_node *n = hash_walk(&a->endpoints, NULL);

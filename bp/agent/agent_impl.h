@@ -240,6 +240,7 @@ struct agent {
     bool place;                         /* bundles without a route may have one now */
     bool anew;                          /* queued bundles of links may have another route now */
     bool heads;                         /* bundles at the heads of these queues may, too */
+    tick ask_from;                      /* the next questions for kinds (kinds_step) */
     struct record *polled; /* freed at the next poll, because the last action refers to its bytes */
     struct notice *notices; /* ring */
     size_t notices_at, notices_len, notices_cap;
@@ -386,6 +387,7 @@ void queue_return(struct agent *a, struct record *r); /* to its former position 
 void queue_again(struct agent *a, struct record *r);
 void queue_behind(struct agent *a, struct record *r); /* after all bundles of its source */
 void queue_resume(struct agent *a, struct queue *q);  /* ends all pauses */
+void queue_close(struct agent *a, struct queue *q);   /* a link's: few bundles stay at its head */
 void queue_pause(struct agent *a, struct record *r, tick until);
 void queue_verify(struct agent *a, struct record *whole); /* BUSY: it waits for agent_verify */
 struct record *queue_verify_next(struct agent *a);        /* BUSY again; NULL: none waits */
@@ -483,6 +485,9 @@ bool ask_changed(struct agent *a, uint32_t link);
 /* Cost of the router's answers so far (router_ops.work). */
 uint64_t ask_work(const struct agent *a);
 #define ASK_WORK_MAX 50000 /* of one call; the next call asks the rest. Some 5 ms */
+#define ASK_WORK_EACH 20   /* beside what the router counts: of a question and its links */
+#define ASK_WORK_NS 100    /* approximate time of a unit */
+#define ASK_REST 3 /* times as long as questions after a change have taken, nothing is asked */
 /* Requests questions for all bundles to the nodes of this link's routes, wherever they wait, and
  * for the heads of queues. False: its routes are for more than single nodes, or another router
  * answers. */

@@ -316,9 +316,18 @@ void kind_retry(struct agent *a, const struct record *r)
         ask_kind(a, r->kind);
 }
 
+/* Whoever changes links or routes again and again, the questions have a part of the time. */
+static void rest_asking(struct agent *a, uint64_t work)
+{
+    if (a->router.ops->work != NULL)
+        a->ask_from = tick_add(a->now.now, work * ASK_WORK_NS * ASK_REST);
+}
+
 void kinds_step(struct agent *a, uint64_t steps)
 {
-    const uint64_t from = ask_work(a);
+    const uint64_t from = ask_work(a), most = steps;
+    if (a->now.now < a->ask_from)
+        return;
     for (; steps > 0 && kinds_due(a) && ask_work(a) - from < ASK_WORK_MAX; steps--) {
         const bool move = list_empty(&a->asking) || (a->moving.len > 0 && steps % MOVE_EACH == 0);
         if (move)
@@ -326,6 +335,8 @@ void kinds_step(struct agent *a, uint64_t steps)
         else
             ask_one(a);
     }
+    if (steps < most)
+        rest_asking(a, ask_work(a) - from + (most - steps) * ASK_WORK_EACH);
 }
 
 /* It asserts in every build, with NDEBUG too: tests rely on it. */

@@ -267,6 +267,8 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     if (up && !q->open)
         service_init(&q->service, a->now.now);
     memory_open(a, q, up);
+    if (!up)
+        queue_close(a, q);
     if (changed)
         agent_link_changed(a, link);
     if (!up)

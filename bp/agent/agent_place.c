@@ -451,8 +451,7 @@ static void place_restored(struct agent *a)
 
 bool agent_places(const struct agent *a)
 {
-    return !list_empty(&a->leaving) || !list_empty(&a->resuming) || !list_empty(&a->restored) ||
-           kinds_due(a);
+    return !list_empty(&a->leaving) || !list_empty(&a->resuming) || !list_empty(&a->restored);
 }
 
 void agent_place_slice(struct agent *a)

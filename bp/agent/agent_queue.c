@@ -68,11 +68,12 @@ static uint64_t count_given(const struct queue *q)
 }
 
 /* Bundles that are ready, or in transmission. While the link waits for room in its bytes, few are
- * next: their bytes would stay in memory. */
+ * next: their bytes would stay in memory. Of a closed queue, too: when routes change, the router is
+ * asked at once for those that are next. */
 static uint64_t front_max(const struct queue *q)
 {
     const uint64_t given = count_given(q);
-    const bool waits = !list_empty(&q->sending_wait) && given < q->window;
+    const bool waits = !q->open || (!list_empty(&q->sending_wait) && given < q->window);
     return (waits ? given : q->window) + PREFETCH;
 }
 
@@ -176,7 +177,7 @@ static void rest_behind(struct agent *a, struct record *r)
     (void)memory_make_room(a, r, 0);
 }
 
-/* However many bundles return, few are at the head of a queue: the last ones move to the back. */
+/* However many bundles return, few are next: the last ones move to the back. */
 static void trim_front(struct agent *a, struct queue *q, struct band *b, uint64_t most)
 {
     while (b->front_len > most) {
@@ -185,6 +186,15 @@ static void trim_front(struct agent *a, struct queue *q, struct band *b, uint64_
         bands_move_back(a, &q->bands, last);
         rest_behind(a, last);
     }
+}
+
+void queue_close(struct agent *a, struct queue *q)
+{
+    assert(!q->open);
+    list_for_each (it, &q->bands.ranks)
+        trim_front(a, q, container_of(it, struct band, node), PREFETCH);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        trim_front(a, q, &q->bands.of[p], PREFETCH);
 }
 
 enum stand { STAND_RETURNED, STAND_AGAIN, STAND_BEHIND };
@@ -203,7 +213,7 @@ static void put_back(struct agent *a, struct record *r, enum stand stand)
     if (r->state == STATE_BACK)
         rest_behind(a, r);
     else
-        trim_front(a, q, b, q->window + PREFETCH);
+        trim_front(a, q, b, (q->open ? q->window : 0) + PREFETCH);
     memory_rest(a, r);
     queue_wake(a, q);
 }

@@ -453,7 +453,7 @@ class Errors(unittest.TestCase):
                            (["--rto", "50us"], "100us"), (["--sessions", "0"], "1 to 65536"),
                            (["--copies", "-1"], "1000"), (["--merge-claims", "1"], "yes"),
                            (["--copy-spacing", "2"], "ms"), (["--sessions-bytes", "x"], "GiB"),
-                           (["--segment", "63"], "64 to 65000"), (["--trace", "iid:2"], "iid:0.05"),
+                           (["--segment", "63"], "64B to 65kB"), (["--trace", "iid:2"], "iid:0.05"),
                            (["--colour", "blue"], "orange"), (["--resend", "-1"], "1000000"),
                            (["--drop", "rapport"], "checkpoint"), (["--drop-return", "report:last=1"], "first=N"),
                            (["--delay", "5"], "ms"), (["extra"], "extra"), (["--nonsense"], "--")):

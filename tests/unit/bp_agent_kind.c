@@ -29,6 +29,15 @@ static struct router_answer ask_signpost(void *router, const struct router_query
 static const struct router_ops by_destination = {.by_destination = true, .ask = ask_signpost};
 static const struct router_ops one_by_one = {.ask = ask_signpost};
 
+#define WORK 1000 /* of a question, in units of 100 ns */
+
+static uint64_t count_work(const void *router)
+{
+    return WORK * (uint64_t)((const struct signpost *)router)->asked;
+}
+
+static const struct router_ops dear = {.ask = ask_signpost, .work = count_work};
+
 /* Both links up, all nodes apart. */
 static void set_out(struct binder *n, struct signpost *s, const struct router_ops *ops,
                     uint64_t slice)
@@ -101,6 +110,68 @@ START_TEST(one_question_for_all_that_are_alike)
     ck_assert_uint_eq(queued(&n, 1), 0);
     /* three kinds apart; five at the head of the queue, and then the others */
     ck_assert_uint_eq(s.asked, 3 + 5 + 1 + 95);
+    binder_fini(&n);
+}
+END_TEST
+
+/* However long the window of a link is: while it is down few bundles are next, and a change of
+ * another link asks at once for these, and once for the kind of all others. */
+START_TEST(a_closed_link_has_few_at_its_head)
+{
+    struct binder n;
+    struct signpost s;
+    const struct eid four = eid_of("ipn:4.0");
+    set_out(&n, &s, &by_destination, 0);
+    ck_assert_int_eq(agent_link_add(n.a, 2, &four, 1024), 0);
+    s.to[4] = 2;
+    for (int i = 0; i < 500; i++)
+        send_to(&n, 4, 0, NULL);
+    settle(&n);
+    for (int i = 0; i < 10; i++) {
+        s.asked = 0;
+        agent_link(n.a, 1, i % 2 == 0, n.now);
+        settle(&n);
+        ck_assert_uint_le(s.asked, 4 + 1);
+    }
+    ck_assert_uint_eq(queued(&n, 2), 500);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Changes that come faster than all bundles can be asked for: questions have a quarter of the time.
+ * Then all of them are asked for, and move. */
+START_TEST(questions_have_a_part_of_the_time)
+{
+    struct binder n;
+    struct signpost s;
+    const uint64_t heads = 5, changes = 100, calls = 10;
+    set_out(&n, &s, &dear, 0);
+    s.to[4] = 0;
+    for (int i = 0; i < 1000; i++)
+        send_to(&n, 4, 0, NULL);
+    settle(&n);
+    s.asked = 0;
+    for (uint64_t i = 0; i < changes * calls; i++) {
+        if (i % calls == 0)
+            agent_reroute(n.a);
+        n.now.now += TICK_MS;
+        agent_expire(n.a, n.now);
+    }
+    /* A question takes no time here: the part is one of the pauses, a third. */
+    const uint64_t took = (s.asked - heads * changes) * WORK * 100;
+    ck_assert_uint_le(took, changes * calls * TICK_MS / 3);
+    ck_assert_uint_ge(took, changes * calls * TICK_MS / 4);
+    s.to[4] = 1;
+    agent_reroute(n.a);
+    const tick began = n.now.now;
+    while (queued(&n, 1) < 1000) {
+        const tick due = agent_deadline(n.a);
+        ck_assert(due != TICK_NEVER);
+        n.now.now = tick_max(n.now.now, due);
+        agent_expire(n.a, n.now);
+        agent_check(n.a);
+    }
+    ck_assert_uint_le(n.now.now - began, 1000 * WORK * 100 * 5);
     binder_fini(&n);
 }
 END_TEST
@@ -314,6 +385,8 @@ SUITE(bp_agent_kind, t)
 {
     tcase_set_timeout(t, 60);
     tcase_add_test(t, one_question_for_all_that_are_alike);
+    tcase_add_test(t, a_closed_link_has_few_at_its_head);
+    tcase_add_test(t, questions_have_a_part_of_the_time);
     tcase_add_test(t, what_is_not_alike_is_asked_for);
     tcase_add_test(t, what_moves_keeps_its_order);
     tcase_add_test(t, long_work_goes_in_slices);
