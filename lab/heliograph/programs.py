@@ -64,7 +64,7 @@ class Progress:
                 self._write()
 
     def _write(self) -> None:
-        line = f"{self.what}: {self.text or 'begins'}, {time.monotonic() - self.begun:.0f} s"
+        line = f"{self.what}: {time.monotonic() - self.begun:.0f} s: {self.text or 'begins'}"
         self.stream.write(f"\r\033[K{line}" if self.on else line + "\n")
         self.stream.flush()
 
@@ -87,13 +87,20 @@ class Progress:
 class Simulator:
     """Runs helio-sim, each set of options once; `jobs` at a time."""
 
-    def __init__(self, path: str | None = None, jobs: int | None = None, progress: Progress | None = None) -> None:
+    def __init__(self, path: str | None = None, jobs: int | None = None, progress: Progress | None = None, expected: int = 0) -> None:
+        """expected: about how many runs there will be, for the progress; 0: not known."""
         self.path = path or find("helio-sim")
         self.jobs = jobs or os.cpu_count() or 1
         self.known: dict[tuple[str, ...], Future] = {}
         self.lock, self.done = threading.Lock(), 0
-        self.progress = progress
+        self.progress, self.expected = progress, expected
         self.pool = concurrent.futures.ThreadPoolExecutor(self.jobs)
+        self._show()
+
+    def _show(self) -> None:
+        if self.progress:
+            more = f", some {self.expected} in all" if self.done < self.expected else ""
+            self.progress.show(f"{self.done} simulations done{more}")
 
     def _run(self, arguments: tuple[str, ...]) -> Any:
         done = subprocess.run([self.path, *arguments, "--json"], capture_output=True, text=True, check=False)
@@ -101,8 +108,7 @@ class Simulator:
             raise ProgramError(done.stderr.strip() or f"{self.path} ended with code {done.returncode}", done.returncode)
         with self.lock:
             self.done += 1
-            if self.progress:
-                self.progress.show(f"{self.done} simulations")
+            self._show()
         return json.loads(done.stdout)
 
     def start(self, options: Mapping[str, Any]) -> Future:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of helio-tune by hand, without a simulation: what a run is told, when an end is found, how sure that is, and HDTN's files."""
+import io
 import json
 import math
 import random
 import unittest
 
-from heliograph import warmup
+from heliograph import programs, warmup
 from heliograph.tune import cli as tune, config as tune_config, realisations as tune_realisations, search as tune_search
 
 MOON = ("--trace", "H", "--delay", "1280ms", "--rate", "100Mbit/s")
@@ -51,9 +52,29 @@ class Runs(unittest.TestCase):
         for run in runs:
             self.assertEqual((run["follow"], run["processing"], run["return-trace"], run["return-rate"]), ("yes", "4ms", "iid:0.1", "2000000bit/s"))
             self.assertAlmostEqual(float(run["warmup"].removesuffix("s")), wanted)
+        self.assertEqual([warmup.is_cut(duration, 6.4) for duration in (4, 23, 23.1, 26)], [True, True, False, False])
+        self.assertEqual(warmup.words(4, 6.4, "duration:"), "the warm-up is cut to 1s, it needs 6.4s: the start changes the figures; write duration: 26s or longer")
+        self.assertEqual(warmup.words(0.5, 0.31, "--duration"), "the warm-up is cut to 125ms, it needs 310ms: the start changes the figures; write --duration 1.3s or longer")
+        self.assertAlmostEqual(far.warmup_needed(20), 3 * (2.564 + 20 * 0.04))
         near = link().options(1)
         self.assertNotIn("warmup", near)  # less than a hundredth of the run
         self.assertEqual([float(link(*MOON).options(1)["duration"].removesuffix("s")), 40 * 2.56], 2 * [102.4])
+
+    def test_progress_says_how_many_there_will_be(self):
+        said = io.StringIO()
+        progress = programs.Progress("helio-tune", said, every=1000)
+        for words, wanted in (((), 180), (("--recovery", "all"), 270), (("--recovery", "plain", "--realisations", "0", "--unseen", "0"), 40)):
+            a = tune.arguments().parse_args(words)
+            tune.check(None, a)
+            self.assertEqual(tune.expected(a), wanted)
+        simulator = programs.Simulator("helio-sim", 1, progress, 180)
+        progress._write()
+        simulator.done = 181
+        simulator._show()
+        progress._write()
+        simulator.close()
+        progress.end()
+        self.assertEqual(said.getvalue(), "helio-tune: 0 s: 0 simulations done, some 180 in all\nhelio-tune: 0 s: 181 simulations done\n")
 
     def test_the_timer_of_default_recovery_is_the_paths(self):
         """It adapts from the path on, which helio-sim knows; the configuration names where it begins. Fixed ones are longer than the path."""
@@ -101,6 +122,8 @@ class Ends(unittest.TestCase):
         r = {"predicted": {"efficiency": 0.9706, "carried_share": 0.9706}, "expected": None, "unseen": None, "realisations": None, "saturated": True, "floor": 0.98, "floor_kept": False,
              "most_carried_share": 0.971, "sessions": 64}
         said, = tune.warnings({"duration_s": 5.0}, r)
+        cut, _ = tune.warnings({"duration_s": 4.0}, {**r, "warmup_needed_s": 6.4})
+        self.assertEqual(cut, warmup.words(4.0, 6.4, "--duration"))
         self.assertIn("the floor of 98 % of the capacity is not kept: 97.06 %", said)
         self.assertEqual(list(tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981, "carried_share": 0.981}})), [])
         said, = tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981, "carried_share": 0.981}, "expected": {"efficiency": 0.97, "carried_share": 0.97}})

@@ -5,6 +5,8 @@
 usage: campaign_kept_test.py BIN
 """
 import contextlib
+import csv
+import json
 import os
 import signal
 import subprocess
@@ -85,6 +87,47 @@ class Kept(Base):
         for child in left:
             os.kill(int(child), signal.SIGKILL)
         self.assertEqual((len(running), left), (2, []))
+
+    def test_a_warmup_that_is_cut_is_told(self):
+        """The start of a short run changes its goodput: 2.667 Mbit/s in 4 s instead of 2."""
+        link = "trace: none, rate: 50Mbit/s, bundle: 100kB, delay: 1s"
+        path = self.file(f"set: {{{link}, duration: 4s}}\nexperiments:\n  - name: x\n    sweep: {{sessions: [5, 20]}}\n"
+                         "  - {name: long, set: {duration: 26s, sessions: 5}}\n  - {name: given, set: {warmup: 1s, sessions: 5}}\n")
+        said = ("WARNING: delay 1s, sessions 20: the warm-up is cut to 1s, it needs 6.97s: the start changes the figures; "
+                "write duration: 28s or longer (2 of 2 settings are too short)")
+        for more in (("--check",), ("--out", self.out, "--json")):
+            done = campaign(path, *more)
+            self.assertIn(f"c.yaml:3: {said}", done.stderr)
+            self.assertEqual(done.stderr.count("WARNING"), 1, done.stderr)
+        self.assertIn("helio-campaign: drawing the report\n", done.stderr)
+        rows = json.loads(done.stdout)
+        self.assertEqual([bool(row["warnings"]) for row in rows], [True, True, False, False])
+        self.assertAlmostEqual(rows[0]["result"]["goodput_bps"], 8e6 / 3, delta=1e3)
+        self.assertAlmostEqual(rows[2]["result"]["goodput_bps"], 2e6, delta=5e4)
+        page = (self.out / "report" / "index.html").read_text()
+        self.assertIn(said, page)
+        self.assertEqual(page.count("(warm-up cut)"), 2)
+        about = [json.loads((p / "run.json").read_text()) for p in self.runs()]
+        self.assertEqual(sorted((round(a["warmup_s"], 3), round(a["warmup_needed_s"], 3), len(a["warnings"])) for a in about),
+                         [(1.0, 6.252, 0), (1.0, 6.252, 1), (1.0, 6.972, 1), (6.252, 6.252, 0)])
+
+    def test_what_is_not_random_is_run_once(self):
+        path = self.file("repetitions: 3\nset: {duration: 300ms}\nexperiments:\n  - name: x\n    set: {trace: none}\n    sweep: {sessions: [1, 2]}\n"
+                         "  - {name: lost, set: {loss: 0.01}}\n  - {name: back, set: {trace: none, return-trace: \"iid:0.1\"}}\n"
+                         "  - {name: late, set: {trace: none, jitter: 1ms}}\n")
+        self.assertIn("11 different runs", campaign(path, "--check").stdout)
+        campaign(path, "--out", self.out)
+        self.assertEqual(len(self.runs()), 11)
+        with open(self.out / "report" / "x.csv", newline="") as f:
+            self.assertEqual([(r["repetitions"], r["goodput_ci95"]) for r in csv.DictReader(f)], [("1", "")] * 2)
+        page = (self.out / "report" / "index.html").read_text()
+        self.assertNotIn("runs are missing", page)
+        self.assertEqual(campaign(path, "--out", self.out, "--list").stdout, "")
+        command = next(json.loads((p / "result.json").read_text())["command"] for p in self.runs() if p.name.startswith("sim-none-2s-"))
+        seeds = [subprocess.run([seed if command[i - 1] == "--seed" else word for i, word in enumerate(command)], capture_output=True, text=True, check=True).stdout
+                 for seed in ("1", "2")]
+        one, other = (json.loads(text) for text in seeds)
+        self.assertEqual({**one, "seed": 0}, {**other, "seed": 0})  # so it is right
 
 
 if __name__ == "__main__":

@@ -193,7 +193,7 @@ traffic:
         for row in json.loads(done.stdout):
             self.assertEqual(row["parameters"]["rto"], {"5ms": "30ms", "400ms": "1.608s"}[row["parameters"]["delay"]])
             self.assertEqual(row["result"]["rto_firings"], 0, row)
-        short = self.file("set: {trace: none, duration: 1s, rate: 5Mbit/s, bundle: 50kB}\n"
+        short = self.file("set: {trace: none, duration: 1s, warmup: 0s, rate: 5Mbit/s, bundle: 50kB}\n"
                           "experiments: [{name: x, sweep: {delay: [5ms, 400ms], rto: [30ms, auto]}}]\n", "short.yaml")
         for more in (("--check",), ("--out", self.out)):
             error = campaign(short, *more).stderr

@@ -19,7 +19,7 @@ from typing import Any
 from .. import VERSION, places, programs, units
 from ..arguments import Parser
 from ..processes import Failed, Missing, die_with_parent
-from . import file, run as campaign_run, traces as campaign_traces
+from . import file, run as campaign_run, sim, traces as campaign_traces
 
 EPILOG = """examples:
   helio-campaign campaigns/paper-quick.yaml                 # run, then report
@@ -192,7 +192,7 @@ def describe(campaign: file.Campaign, out: str) -> None:
     print(f"{campaign.path}: {campaign.title}")
     for e in campaign.experiments:
         swept = ", ".join(f"{name} {' '.join(map(str, values))}" for name, values in e.sweep.items())
-        print(f"  {e.name}: {len(e.runs)} runs ({swept})")
+        print(f"  {e.name}: {len({run.key for run in e.runs})} runs ({swept})")
     done = sum(campaign_run.result_of(out, run) is not None for run in runs)
     print(f"mode {campaign.mode}, {campaign.repetitions} repetitions, {len(runs)} different runs ({done} done)"
           f"{f', {units.duration_text(virtual)} of traffic' if virtual else ''}")
@@ -221,10 +221,13 @@ def only(runner: Runner, key: str) -> int:
 def results_json(campaign: file.Campaign, out: str) -> list[dict[str, Any]]:
     rows = []
     for e in campaign.experiments:
+        first: dict[str, file.Run] = {}
         for run in e.runs:
-            result = campaign_run.result_of(out, run)
+            first.setdefault(run.key, run)
+        for run in first.values():
+            cut = sim.warmup_cut(run.values)
             rows.append({"experiment": e.name, "key": run.key, "repetition": run.repetition, "parameters": run.values,
-                         "result": result})
+                         "result": campaign_run.result_of(out, run), "warnings": [cut] if cut else []})
     return rows
 
 
@@ -247,6 +250,7 @@ def need_all(a: argparse.Namespace, campaign: file.Campaign) -> None:
 
 def make_report(campaign: file.Campaign, out: str, against: list[Any]) -> None:
     from . import report  # matplotlib and Jinja2 are needed here only
+    print("helio-campaign: drawing the report", file=sys.stderr)
     path = report.make(campaign, out, against)
     print(f"helio-campaign: the report is {path}", file=sys.stderr)
 

@@ -100,6 +100,16 @@ class Row:
     def faithful(self) -> bool:
         return self.count == 0
 
+    @property
+    def short(self) -> str | None:
+        """What is said of runs that are too short for their warm-up; None of others."""
+        return sim.warmup_cut(self.values)
+
+    @property
+    def weak(self) -> list[str]:
+        """Why the figures are not those of the link in its steady state."""
+        return [*self.reasons, *([self.short] if self.short else [])]
+
 
 def settings(values: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
     return {name: values[name] for name in experiment.sweep}
@@ -120,7 +130,8 @@ def rows(experiment: Experiment, out: str) -> list[Row]:
         if not apart:
             metrics = {name: (mean, None) for name, (mean, _) in metrics.items()}
         reasons = sorted({reason for r in bad for reason in r["reasons"]})
-        found.append(Row(values, metrics, len(done), len(runs) - len(done), reasons, len(bad), repeated,
+        keys, there = {run.key for run in runs}, {r["key"] for r in done}  # of runs without anything random all repetitions are one
+        found.append(Row(values, metrics, len(there), len(keys) - len(there), reasons, len({r["key"] for r in bad}), repeated,
                          {run.repetition: r for run, r in zip(runs, results) if r is not None}))
     return found
 

@@ -18,7 +18,7 @@ import yaml
 
 from .. import advice, ltp_options, places, units
 from ..lab import file as lab_file
-from . import sim, sle, systems as campaign_systems
+from . import sim, sle, systems as campaign_systems, words
 
 MODES = ("sim", "relay", "bridge")
 REPETITIONS = {"sim": 5}  # by default, as many as an interval needs; one in the modes whose runs last as long as they say
@@ -41,91 +41,17 @@ class Mistake(Exception):
         self.line, self.text = line, text
 
 
-def _time(text: int | str) -> str:
-    units.duration(text)
-    return str(text)
-
-
-def _rate(text: str) -> str:
-    units.rate(text)
-    return str(text)
-
-
-def _size(text: str) -> str:
-    units.size(text)
-    return str(text)
-
-
-def _count(low: int, high: int) -> Callable[..., Any]:
-    def parse(value: int | str) -> int:
-        if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)) or not low <= int(value) <= high:
-            raise ValueError(f"\"{value}\" is no number from {low} to {high}")
-        return int(value)
-
-    return parse
-
-
-def _sessions(value: int | str) -> int:
-    result: int = "auto" if value == "auto" else _count(1, 65536)(value)
-    return result
-
-
-def _rto(value: int | str) -> str:
-    return "auto" if value == "auto" else _time(value)
-
-
-def _warmup(value: str) -> str:
-    return "auto" if value == "auto" else _time(value)
-
-
-def _text(value: str) -> str:
-    return str(value)
-
-
-def _rules(value: str) -> str:
-    """Drop rules with spaces between them (docs/channel.md); helio-sim knows which are right."""
-    if not str(value).split():
-        raise ValueError("a drop rule is wanted, such as checkpoint:first=2; several have spaces between them")
-    return " ".join(str(value).split())
-
-
-def _recovery(value: str) -> str:
-    if value == "own":
-        raise ValueError("\"own\": the switches of a campaign stand by themselves beside recovery: plain, such as copies: 3")
-    return units.word_of("plain", "default")(value)
-
-
-def _contacts(value: str) -> str:
-    """FROM-TO with spaces between them, rising: what docs/scenario.md has as a list."""
-    last = -1.0
-    for item in str(value).split():
-        ends = item.split("-")
-        if len(ends) != 2:
-            raise ValueError(f"\"{item}\" is no contact; write them like 0s-4s 6s-10s")
-        begin, end = (units.duration(e) for e in ends)
-        if not last < begin < end:
-            raise ValueError(f"\"{item}\": contacts rise and do not overlap")
-        last = end
-    if last < 0:
-        raise ValueError("a contact is wanted; write them like 0s-4s 6s-10s")
-    return " ".join(str(value).split())
-
-
-def _open_rate(value: str) -> str:
-    return "unlimited" if value == "unlimited" else _rate(value)
-
-
 # What a run may set: how it is read, and the default. The names are those of helio-sim's options, but for stack.
 FIXED = {
-    "trace": (_text, "A"), "loss": (sle.PARAMETERS["loss"][0], None), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
-    "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
-    "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
-    "recovery": (_recovery, "plain"),
-    "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (units.word_of("yes", "no"), None),
-    "return-trace": (_text, None), "return-offset": (_time, None),
-    "return-rate": (_open_rate, None), "drop": (_rules, None), "drop-return": (_rules, None), "contacts": (_contacts, None),
-    "colour": (units.word_of("red", "green", "orange"), None), "resend": (_count(0, 1000000), None),
-    "jitter": (_time, None), "system": (_text, None),
+    "trace": (words.text, "A"), "loss": (sle.PARAMETERS["loss"][0], None), "trace-offset": (words.time, "0"), "sessions": (words.sessions, 7), "rto": (words.rto, "30ms"),
+    "rate": (words.rate, "500Mbit/s"), "delay": (words.time, "5ms"), "processing": (words.time, "4ms"),
+    "overhead": (words.count(0, 65535), 42), "bundle": (words.size, "500kB"), "segment": (words.size, "1024B"),
+    "recovery": (words.recovery, "plain"),
+    "duration": (words.time, "100s"), "warmup": (words.warmup, "auto"), "stack": (units.word_of("yes", "no"), None),
+    "return-trace": (words.text, None), "return-offset": (words.time, None),
+    "return-rate": (words.open_rate, None), "drop": (words.rules, None), "drop-return": (words.rules, None), "contacts": (words.contacts, None),
+    "colour": (units.word_of("red", "green", "orange"), None), "resend": (words.count(0, 1000000), None),
+    "jitter": (words.time, None), "system": (words.text, None),
 }
 
 
@@ -155,16 +81,22 @@ class Run:
     system: campaign_systems.System | None = None  # another stack; None: ours
     kind: str = "ltp"  # of KINDS
     drawn: bool = False  # one of several repetitions: repetition 1 of a preset's trace is a draw like the others
+    constant: bool = False  # nothing in it is random: all repetitions are one run
 
     @property
     def values(self) -> dict[str, Any]:
         return dict(self.parameters)
 
     @property
+    def draw(self) -> int:
+        """The number of the repetition whose result this one has."""
+        return 1 if self.constant else self.repetition
+
+    @property
     def key(self) -> str:
         """Runs of the same key have the same result, whatever experiment they serve."""
-        text = json.dumps([LAB_FORMAT if self.lab else FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else []),
-                           *([self.system.described()] if self.system else []), *(["drawn"] if self.drawn and self.repetition == 1 else [])])
+        text = json.dumps([LAB_FORMAT if self.lab else FORMAT, self.mode, self.draw, self.parameters, self.logs, *([self.digest] if self.digest else []),
+                           *([self.system.described()] if self.system else []), *(["drawn"] if self.drawn and self.draw == 1 else [])])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -174,7 +106,7 @@ class Run:
             name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(str(value) for value in v.values()))[:80]
             return f"{self.mode}-{name}-r{self.repetition}-{self.key}"
         who: Any = f"{self.system.name}-" if self.system else ""
-        name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{who}{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.repetition}")
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{who}{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.draw}")
         return f"{self.mode}-{name}-{self.key}"
 
 
@@ -207,7 +139,10 @@ class Campaign:
 
     def runs(self) -> list[Run]:
         """Each run once, in the order of the file."""
-        return list({run.key: run for e in self.experiments for run in e.runs}.values())
+        found: dict[str, Run] = {}
+        for run in (run for e in self.experiments for run in e.runs):
+            found.setdefault(run.key, run)
+        return list(found.values())
 
 
 def trace_file(trace: Any, base: str) -> str | None:
@@ -311,8 +246,8 @@ class Reader:
         """Of a map as a node's file has it: its keys are the campaign's own."""
         pairs = [(key.value, value.value) for key, value in node.value if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)] \
             if isinstance(node, yaml.MappingNode) else []
-        words = {"mode": name, **{key.replace("-", "_"): key for key in self.parameters}}
-        own = [f"{words[key]}: {'plain' if (key, value) == ('mode', 'own') else value}" for key, value in pairs if key in words]
+        known = {"mode": name, **{key.replace("-", "_"): key for key in self.parameters}}
+        own = [f"{known[key]}: {'plain' if (key, value) == ('mode', 'own') else value}" for key, value in pairs if key in known]
         return f", and the keys of this map stand by themselves: write {', '.join(own)}" if own else ""
 
     def values(self, node: Any, name: str) -> list[float | str]:
@@ -491,7 +426,7 @@ def _lab_runs(reader: Any, node: Any, keys: dict[str, Any], shared: Any, campaig
 
 
 def _runs(reader: Reader, node: Any, one: Experiment, fixed: dict[str, Any], campaign: Campaign, base: str) -> list[Run]:
-    runs = []
+    runs, combinations = [], []
     for combination in itertools.product(*one.sweep.values()):
         values = {k: default for k, (_, default) in reader.parameters.items() if default is not None}
         values.update(fixed)
@@ -501,9 +436,14 @@ def _runs(reader: Reader, node: Any, one: Experiment, fixed: dict[str, Any], cam
             settle_timer(node, values, {*fixed, *one.sweep}, campaign)
         digest: Any = check_values(reader, node, values, campaign, base)
         system = other_system(reader, node, values, campaign, one.sweep)
+        constant = campaign.kind == "ltp" and campaign.mode == "sim" and not sim.random(values)
+        combinations.append(values)
         for repetition in range(1, campaign.repetitions + 1):
             runs.append(Run(one.name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind,
-                            drawn=campaign.repetitions > 1))
+                            drawn=campaign.repetitions > 1, constant=constant))
+    if campaign.kind == "ltp":
+        for text in sim.warmup_doubts(combinations, one.sweep):
+            campaign.doubts.setdefault(text, node.start_mark.line + 1)
     return runs
 
 
@@ -513,10 +453,10 @@ def _experiment(reader: Reader, node: Any, shared: dict[str, Any], campaign: Cam
     keys = reader.mapping(node, EXPERIMENT, "an experiment")
     if "name" not in keys:
         reader.fail(node, "an experiment needs a name")
-    name: Any = reader.scalar(keys["name"], "name", _text)
+    name: Any = reader.scalar(keys["name"], "name", words.text)
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         reader.fail(keys["name"], f"name: \"{name}\" may have letters, digits, - and _ only")
-    title: Any = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
+    title: Any = reader.scalar(keys["title"], "title", words.text) if "title" in keys else name
     if campaign.lab:
         if not sure or len(reader.wrong) > before:
             return Experiment(name, title, {}, [])
@@ -548,7 +488,7 @@ def _head(reader: Any, keys: dict[str, Any], path: Any, mode: Any) -> Campaign:
     kind: Any = reader.scalar(keys["kind"], "kind", units.word_of(*KINDS)) if "kind" in keys else "ltp"  # which keys there are hangs on it
     reader.parameters = parameters(kind)
     named: Any = get("mode", units.word_of(*MODES), "sim")
-    return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), REPETITIONS.get(mode or named, 1)),
+    return Campaign(path, get("title", words.text, os.path.basename(path)), mode or named, get("repetitions", words.count(1, 1000), REPETITIONS.get(mode or named, 1)),
                     get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind, titled="title" in keys)
 
 
@@ -561,7 +501,7 @@ def _shared(reader: Reader, keys: dict[str, Any], campaign: Campaign, base: str)
         return reader.settings(keys.get("set"))
     if campaign.kind != "ltp":
         reader.fail(keys["lab"], f"lab: not with kind: {campaign.kind}")
-    campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", _text))
+    campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", words.text))
     if not os.path.isfile(campaign.lab):
         reader.fail(keys["lab"], f"lab: there is no file {campaign.lab}")
     return {key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}

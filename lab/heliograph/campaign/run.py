@@ -118,6 +118,7 @@ def execute(run: Run, out: str, traces: Any, track: Callable[..., Any]) -> dict[
         measured = {"realisation": traces.realisation(run) if plain else None, **measure(run, part, traces, track), "key": run.key}
         if plain:
             measured["trace_seeds"] = traces.seeds(run)
+            described.update(sim.warmup_words(run.values))
         write_json(os.path.join(part, "run.json"), {**described, "trace_seeds": measured.get("trace_seeds", {})})
         write_json(os.path.join(part, "result.json"), measured)
         shutil.rmtree(final, ignore_errors=True)

@@ -38,13 +38,45 @@ def mistake(values: dict[str, Any]) -> str | None:
     return found
 
 
-def warmup_of(v: dict[str, float | str]) -> float:
-    """Seconds; `auto` is what the link takes to its steady state."""
+def warmup_needed(v: dict[str, Any]) -> float:
+    """Seconds that the link takes to its steady state."""
+    sessions = 64 if v["sessions"] == "auto" else v["sessions"]
+    return warmup.needed(units.duration(v["delay"]), units.duration(v["processing"]), sessions, units.size(v["bundle"]), units.rate(v["rate"]))
+
+
+def warmup_of(v: dict[str, Any]) -> float:
+    """Seconds; `auto` is what the link needs, at most a share of the run."""
     if v["warmup"] != "auto":
         return units.duration(v["warmup"])
-    sessions = 64 if v["sessions"] == "auto" else v["sessions"]
-    return warmup.seconds(units.duration(v["duration"]), units.duration(v["delay"]), units.duration(v["processing"]), sessions,
-                          units.size(v["bundle"]), units.rate(v["rate"]))
+    return min(warmup.SHARE_MAX * units.duration(v["duration"]), warmup_needed(v))
+
+
+def warmup_cut(v: dict[str, Any]) -> str | None:
+    """What is said of a run whose warm-up `auto` is shorter than the link needs; None of others. A warm-up that is given is as it is wanted."""
+    if v.get("warmup") != "auto" or not warmup.is_cut(units.duration(v["duration"]), warmup_needed(v)):
+        return None
+    return warmup.words(units.duration(v["duration"]), warmup_needed(v), "duration:")
+
+
+def warmup_words(v: dict[str, Any]) -> dict[str, Any]:
+    """For the description of a run: its warm-up, what it needs, and a warning if that is more."""
+    cut = warmup_cut(v)
+    return {"warmup_s": warmup_of(v), "warmup_needed_s": warmup_needed(v), "warnings": [cut] if cut else []}
+
+
+def warmup_doubts(combinations: list[dict[str, Any]], swept: Any) -> list[str]:
+    """What is said of an experiment whose runs are too short for their warm-up: one line, of the setting that needs the longest run."""
+    cut = [v for v in combinations if warmup_cut(v)]
+    if not cut:
+        return []
+    worst = max(cut, key=warmup_needed)
+    names = ", ".join(f"{name} {worst[name]}" for name in dict.fromkeys(("delay", *swept)) if name not in ("duration", "warmup"))
+    return [f"{names}: {warmup_cut(worst)}" + (f" ({len(cut)} of {len(combinations)} settings are too short)" if len(combinations) > 1 else "")]
+
+
+def random(v: dict[str, Any]) -> bool:
+    """Does anything in a simulated run differ between seeds? If not, its repetitions are one run. Whole nodes draw session numbers and more."""
+    return v.get("stack") == "yes" or "jitter" in v or any(v.get(name, "none") not in ("none", "iid:0") for name in ("trace", "return-trace"))
 
 
 def auto_timer(path: Any) -> Any:

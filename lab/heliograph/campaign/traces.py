@@ -93,7 +93,7 @@ class Traces:
         """What distinguishes this repetition from the first; fades of the return direction alone suffice."""
         way, back = self.of(run)[2], run.values.get("return-trace", "none")
         if way["kind"] != "none" or back == "none":
-            return way
+            return {"kind": "seed"} if way["kind"] == "none" and run.mode == "sim" and "jitter" in run.values else way
         return {"kind": "seed" if back.startswith("iid:") else "realisation"}
 
     def seeds(self, run: Run) -> dict[str, int]:

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import VERSION, programs, units
+from .. import VERSION, programs, units, warmup
 from ..arguments import Parser
 from . import config, point, take
 from .search import STALL, Link, search
@@ -172,6 +172,9 @@ def number(spread: Any, key: Any) -> Any:
 def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
     """What was wished and is not so."""
     p = r["predicted"]
+    need = r.get("warmup_needed_s")
+    if need and warmup.is_cut(result["duration_s"], need):
+        yield warmup.words(result["duration_s"], need, "--duration")
     if not p["efficiency"] > 0:
         yield f"no block arrives within {units.duration_text(result['duration_s'])}: give a longer --duration, or a longer --rto"
     if r["floor_kept"] is False:
@@ -256,6 +259,13 @@ recovery {name}
           f"{', '.join(f'{kind} (recovery {config.NEEDS[kind]})' for kind in config.KINDS)}", file=stream)
 
 
+def expected(a: Any) -> int:
+    """About how many simulations the search takes, for its progress: by those of docs/helio-tune.md."""
+    kinds = {"both": 2, "all": 3}.get(a.recovery, 1)
+    sure = 50 if a.realisations is None else 3.5 * a.realisations
+    return int(max(10, round(kinds * (35 * a.seeds + sure + a.unseen), -1)))
+
+
 def write_folder(folder: Any, result: Any) -> None:
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as f:
@@ -319,7 +329,7 @@ def main(argv: Any = None) -> int:
         return 2
     progress = programs.Progress("helio-tune")
     try:
-        simulator = programs.Simulator(jobs=a.jobs, progress=progress)
+        simulator = programs.Simulator(jobs=a.jobs, progress=progress, expected=expected(a))
     except programs.ProgramError as e:
         progress.end()
         print(f"helio-tune: {e}", file=sys.stderr)

@@ -62,6 +62,11 @@ class Link:
         start = warmup.seconds(length, a.delay, a.processing, self.trial(), a.block, a.rate)
         return start if start >= 0.01 * length or length < self.duration() else 0.0
 
+    def warmup_needed(self, sessions: int) -> float:
+        """Of a run of any length with so many sessions."""
+        a = self.a
+        return warmup.needed(a.delay, a.processing, sessions, a.block, a.rate)
+
     def options(self, seed: int, length: Any = None, **more: int | str) -> dict[str, int | str]:
         """Of a run that begins to count in the steady state, and whose last sessions are followed to their end."""
         a, length = self.a, length or self.duration()
@@ -263,7 +268,7 @@ def settings(simulator: Any, link: Any, recovery: Any) -> Any:
     early = recovery == "default"
     expected, length = realisations.expected(simulator, link, setting, sessions)
     return {
-        "sessions": sessions, "warmup_s": float(units.duration(units.duration_text(link.warmup()))), "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
+        "sessions": sessions, "warmup_s": float(units.duration(units.duration_text(link.warmup()))), "warmup_needed_s": link.warmup_needed(sessions), "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
         "checkpoints": "early ones each 192 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(SOCKET_BUFFER, round(link.a.rate * STALL / 8)),
