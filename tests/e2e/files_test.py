@@ -152,6 +152,12 @@ class FilesTest(FilesCase):
             text = subprocess.run([os.path.join(BIN, program), "--help"], capture_output=True, text=True, timeout=300, check=True).stdout
             self.assertEqual(re.findall(r"^ .*?(--[a-z-]+)=", text, flags=re.M)[:len(first)], first)
 
+    def test_unwritable_json_is_told_before_the_run(self):
+        path = os.path.join(self.to, "not-there", "x.json")
+        for program, words in (("helio-recv", ["-o", self.to]), ("helio-send", ["ipn:2.2001", "/dev/null"])):
+            done = subprocess.run([os.path.join(BIN, program), "--socket", self.lab.socket(2), "--json", path, *words], capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (2, f"{program}: --json {path}: there is no such folder; make it (mkdir -p), or write another file"))
+
     def test_refusals_are_told(self):
         small, hidden = write(b"x" * 1000, self.here, "small"), write(b"y", self.here, ".hidden")
         recv = self.recv("--file-max", "100B", service="2006")

@@ -70,6 +70,38 @@ class PerfTest(unittest.TestCase):
         self.assertIn("no node answers at", err)
         self.assertIn(": no such socket; start heliod, or write the path that its configuration has as socket", err)
 
+    def test_unwritable_output_is_told_before_the_run(self):
+        """And the server's folder: otherwise a client waits in vain."""
+        gone, file = self.lab.path("gone"), self.lab.path("file")
+        with open(file, "w", encoding="utf-8"):
+            pass
+        no_folder = "there is no such folder; make it (mkdir -p), or write another"
+        client = ("client", "-d", "ipn:1.2000", "-T", "600", "-W", "2")
+        for words, said in (((*client, "--json", f"{gone}/x"), f"client: --json {gone}/x: {no_folder} file"), ((*client, "--csv", f"{gone}/x"), f"client: --csv {gone}/x: {no_folder} file"),
+                            ((*client, "--json", self.lab.path(".")), f"client: --json {self.lab.path('.')}: Is a directory"), (("server", "--json", f"{gone}/x"), f"server: --json {gone}/x: {no_folder} file"),
+                            (("server", "--output", gone), f"server: --output {gone}: {no_folder}"), (("server", "--output", file), f"server: --output {file}: this is a file; a folder is wanted")):
+            out, err = self.end(self.begin(words[0], "--socket", self.lab.socket(1), *words[1:]), 2)  # without a node: nothing was begun
+            self.assertEqual((out, err.splitlines()[0]), ("", f"helio-perf {said}"))
+
+    def test_one_bundle_has_no_rate(self):
+        """n bundles have n - 1 intervals; a rate without its unit is noticed."""
+        self.node()
+        path = self.lab.path("r.json")
+        out, err = self.end(self.client("-T", "1", "-R", "10", "--linger", "1", "--json", path), 1)
+        self.assertIn("helio-perf client: WARNING: -T has room for one bundle: at 10 bit/s one of 50000 bytes takes 11.1 h; did you mean -R 10M?\n", err)
+        self.assertIn("goodput     - (one bundle has no rate)\n", out)
+        with open(path, encoding="utf-8") as f:
+            self.assertIsNone(json.load(f)["goodput_bps"])
+        out, err = self.end(self.client("-n", "3", "-R", "1M", "--linger", "1", "--json", path), 1)
+        self.assertNotIn("WARNING", err)
+        with open(path, encoding="utf-8") as f:
+            found = json.load(f)
+        self.assertEqual(found["goodput_basis"], "confirmed")
+        self.assertLessEqual(found["goodput_bps"], 1.01e6)
+        self.assertAlmostEqual(found["goodput_bps"] * found["sending_s"], 2 * 8 * 50000, delta=10)
+        _, err = self.end(self.client("-T", "500ms", "-R", "1b", "--linger", "1"), 1)
+        self.assertIn("at 1 bundles/s one of 50000 bytes takes 1 s; give a longer -T, a smaller -P or a greater -R\n", err)
+
     def test_node_appears(self):
         self.node()
         self.server()

@@ -45,6 +45,11 @@ class PingTest(unittest.TestCase):
         least, mean, most, mdev = map(float, numbers.groups())
         self.assertTrue(0 < least <= mean <= most and 0 <= mdev <= most)
 
+    def test_unwritable_json_is_told_before_the_run(self):
+        path = os.path.join(OUT, "gone", "x.json")
+        done = ping(*self.own, "--json", path, "ipn:2.128", code=2)
+        self.assertEqual((done.stdout, done.stderr.splitlines()[0]), ("", f"helio-ping: --json {path}: there is no such folder; make it (mkdir -p), or write another file"))
+
     def test_json(self):
         path = os.path.join(OUT, "ping.json")
         ping(*self.own, "-q", "-c", "2", "-i", "10ms", "--json", path, "ipn:2.128")

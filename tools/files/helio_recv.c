@@ -29,6 +29,7 @@ static void check_options(struct argp_state *state, void *base)
         argp_error(state, "-o DIR is missing: the folder for the files");
     if (o->to_stdout && o->json != NULL && strcmp(o->json, "-") == 0)
         argp_error(state, "--stdout and --json - both want standard output");
+    perf_report_place(state, "json", o->json);
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct recv_options, member)
@@ -103,7 +104,7 @@ static void end_program(void *context)
 static bool tell_result(const struct program *p)
 {
     const char *json = p->options.json;
-    return json == NULL || perf_report_write(recv_run_json(&p->run), json);
+    return json == NULL || perf_report_write("helio-recv", recv_run_json(&p->run), json);
 }
 
 static int run_program(struct program *p)

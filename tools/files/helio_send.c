@@ -48,6 +48,7 @@ static void check_options(struct argp_state *state, void *base)
     if (o->name != NULL && !files_name_good(slice_of(o->name, strlen(o->name)), true))
         argp_error(state, "--name: \"%s\" is not understood; write a name, such as logs/today.tar",
                    o->name);
+    perf_report_place(state, "json", o->json);
     if (!p->waits)
         o->files.wait = o->link.lifetime_ms * TICK_MS;
 }
@@ -139,7 +140,7 @@ static bool tell_result(const struct program *p)
                 (unsigned long long)r->sender.jobs_len,
                 r->sender.jobs_len == 1 ? "file is" : "files are");
     print_hint(r);
-    return json == NULL || perf_report_write(send_run_json(r), json);
+    return json == NULL || perf_report_write("helio-send", send_run_json(r), json);
 }
 
 static int run_program(struct program *p)

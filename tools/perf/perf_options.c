@@ -4,15 +4,19 @@
  * be right. */
 #include "tools/perf/perf_options.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/units.h"
 #include "bp/codec/qos.h"
 #include "os/arguments.h"
+#include "tools/perf/perf_report.h"
 #include "tools/perf/perf_wire.h"
 
 #define PAYLOAD_DEFAULT 50000
@@ -288,8 +292,46 @@ static void set_bundles(struct argp_state *state, struct perf_options *o)
 static void check_socket(struct argp_state *state, void *base)
 {
     const struct perf_options *o = base;
+    perf_report_place(state, "json", o->json);
+    perf_report_place(state, "csv", o->csv);
     if (o->socket == NULL)
         argp_error(state, "--socket PATH is missing: the node's application socket");
+}
+
+static void check_server(struct argp_state *state, void *base)
+{
+    const struct perf_options *o = base;
+    struct stat st = {0};
+    check_socket(state, base);
+    if (o->output == NULL)
+        return;
+    if (stat(o->output, &st) != 0 && errno == ENOENT)
+        argp_error(state,
+                   "--output %s: there is no such folder; make it (mkdir -p), or write another",
+                   o->output);
+    else if (access(o->output, F_OK) == 0 && !S_ISDIR(st.st_mode))
+        argp_error(state, "--output %s: this is a file; a folder is wanted", o->output);
+    else if (access(o->output, W_OK | X_OK) != 0)
+        argp_error(state, "--output %s: %s", o->output, strerror(errno));
+}
+
+/* -T that ends before the second bundle leaves no interval to measure: mostly a -R without unit. */
+static void warn_of_one(const struct argp_state *state, const struct perf_options *o)
+{
+    char rate[40];
+    double seconds = (o->rate_in_bundles ? 1 : 8 * (double)o->payload) / o->rate;
+    if (o->mode != PERF_MODE_TIME || o->ramp > 0 || seconds * 1e9 <= (double)o->time)
+        return;
+    double shown = seconds < 100 ? seconds : seconds < 6000 ? seconds / 60 : seconds / 3600;
+    const char *unit = seconds < 100 ? "s" : seconds < 6000 ? "min" : "h";
+    snprintf(rate, sizeof rate, "%g %s", o->rate, o->rate_in_bundles ? "bundles/s" : "bit/s");
+    fprintf(stderr,
+            "%s: WARNING: -T has room for one bundle: at %s one of %llu bytes takes %.3g %s; ",
+            state->name, rate, (unsigned long long)o->payload, shown, unit);
+    if (!o->rate_in_bundles && o->rate < 1000)
+        fprintf(stderr, "did you mean -R %gM?\n", o->rate);
+    else
+        fprintf(stderr, "give a longer -T, a smaller -P or a greater -R\n");
 }
 
 static void check_client(struct argp_state *state, void *base)
@@ -316,6 +358,8 @@ static void check_client(struct argp_state *state, void *base)
     if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
         argp_error(state, "--warmup leaves nothing of -T to measure");
     check_socket(state, o);
+    if (o->rate > 0)
+        warn_of_one(state, o);
 }
 
 static void refuse_word(struct argp_state *state, char *arg, void *base)
@@ -447,7 +491,7 @@ static const struct argument_table server_table = {
     .options = server_options,
     .parts = common,
     .word = refuse_word,
-    .end = check_socket,
+    .end = check_server,
     .doc =
         "Takes the bundles of helio-perf clients, checks and acknowledges them.\vCtrl-C ends it; "
         "a row is printed for each client that has ended.\n\nexamples:\n"

@@ -39,7 +39,36 @@ static bool special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-bool perf_report_write(json_t *j, const char *path)
+/* An errno; 0: it can be written, as far as can be known now. */
+static int check_place(const char *path)
+{
+    char folder[4096] = ".";
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
+        return EISDIR;
+    if (there && !S_ISREG(st.st_mode))
+        return access(path, W_OK) == 0 ? 0 : errno;
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL && (size_t)(slash - path) + 1 >= sizeof folder)
+        return ENAMETOOLONG;
+    if (slash != NULL)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    return access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+void perf_report_place(struct argp_state *state, const char *option, const char *path)
+{
+    int number = path == NULL || strcmp(path, "-") == 0 ? 0 : check_place(path);
+    if (number == ENOENT)
+        argp_error(state,
+                   "--%s %s: there is no such folder; make it (mkdir -p), or write another file",
+                   option, path);
+    else if (number != 0)
+        argp_error(state, "--%s %s: %s", option, path, strerror(number));
+}
+
+bool perf_report_write(const char *program, json_t *j, const char *path)
 {
     char beside[4096];
     bool direct = strcmp(path, "-") == 0 || special(path), ok = false;
@@ -57,7 +86,7 @@ bool perf_report_write(json_t *j, const char *path)
             ok = ok && rename(beside, path) == 0;
     }
     if (!ok)
-        fprintf(stderr, "--json %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: --json %s: %s\n", program, path, strerror(errno));
     json_decref(j);
     return ok;
 }

@@ -3,6 +3,7 @@
 #ifndef TOOLS_PERF_REPORT_H
 #define TOOLS_PERF_REPORT_H
 
+#include <argp.h>
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -19,8 +20,13 @@ json_t *perf_report_counts(const struct perf_count *list);
 /* {mean, p50, p90, p99, max} in ms of a histogram in ns; null when it is empty. */
 json_t *perf_report_delay(const struct hist *h);
 
+/* Ends the program by argp_error if the file of `option` cannot be written (its folder is missing,
+ * or not ours): before a run, not after it. A path of NULL and "-" are right. */
+void perf_report_place(struct argp_state *state, const char *option, const char *path);
+
 /* Writes j, which it takes, to a file (through a new file beside it, so that a reader sees all or
- * nothing) or to standard output ("-"). On failure it prints the reason and returns false. */
-bool perf_report_write(json_t *j, const char *path);
+ * nothing) or to standard output ("-"). On failure `program` prints the reason, and this returns
+ * false. */
+bool perf_report_write(const char *program, json_t *j, const char *path);
 
 #endif

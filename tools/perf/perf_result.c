@@ -42,8 +42,17 @@ double perf_client_goodput(const struct perf_client *c, const char **basis)
         return ratio((double)r->bytes * share, seconds(r->last - r->first));
     }
     *basis = "confirmed";
-    double bytes = c->next > 0 ? (double)c->sent_bytes * (double)c->confirmed / (double)c->next : 0;
-    return ratio(bytes, seconds(execution(c)));
+    if (c->next < 2)
+        return 0;
+    double bytes = (double)c->sent_bytes * (double)c->confirmed / (double)c->next;
+    double share = (double)(c->next - 1) / (double)c->next; /* n bundles have n - 1 intervals */
+    return ratio(bytes * share, seconds(execution(c)));
+}
+
+/* One bundle in rate mode has no time from the first to the last: its goodput is not known. */
+static bool is_known(const struct perf_client *c)
+{
+    return c->options->window > 0 || c->next != 1 || c->confirmed == 0;
 }
 
 /* Kept for the JSON, up to the limit. */
@@ -199,7 +208,7 @@ json_t *perf_client_json(const struct perf_client *c)
     json_object_set_new(j, "role", json_string("client"));
     json_object_set_new(j, "destination", json_string(o->destination));
     json_object_set_new(j, "source", json_string(c->link.endpoint));
-    json_object_set_new(j, "goodput_bps", json_real(bps));
+    json_object_set_new(j, "goodput_bps", is_known(c) ? json_real(bps) : json_null());
     json_object_set_new(j, "goodput_basis", json_string(basis));
     json_object_set_new(j, "execution_s", json_real(seconds(execution(c))));
     json_object_set_new(j, "sending_s", json_real(seconds(c->send_end - c->start)));
@@ -224,7 +233,10 @@ static void print_text(const struct perf_client *c)
            (unsigned long long)c->window.acked, (unsigned long long)perf_client_missing(c));
     printf("bytes       %llu in %.3f s\n", (unsigned long long)c->sent_bytes,
            seconds(execution(c)));
-    printf("goodput     %.3f Mbit/s (%s)\n", bps / 1e6, basis);
+    if (is_known(c))
+        printf("goodput     %.3f Mbit/s (%s)\n", bps / 1e6, basis);
+    else
+        printf("goodput     - (one bundle has no rate)\n");
     if (c->delay.count > 0)
         printf("delay       mean %.3f  p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n",
                c->delay.mean / 1e6, (double)hist_quantile(&c->delay, 0.5) / 1e6,
@@ -257,7 +269,8 @@ bool perf_client_result(const struct perf_client *c)
     bool to_stdout = c->options->json != NULL && strcmp(c->options->json, "-") == 0;
     if (!to_stdout)
         print_text(c);
-    return c->options->json == NULL || perf_report_write(perf_client_json(c), c->options->json);
+    return c->options->json == NULL ||
+           perf_report_write("helio-perf", perf_client_json(c), c->options->json);
 }
 
 /* ---- several clients ---- */
@@ -329,5 +342,5 @@ bool perf_clients_result(const struct perf_client *clients, size_t len)
     const char *json = clients[0].options->json;
     if (json == NULL || strcmp(json, "-") != 0)
         print_clients(clients, len);
-    return json == NULL || perf_report_write(clients_json(clients, len), json);
+    return json == NULL || perf_report_write("helio-perf", clients_json(clients, len), json);
 }

@@ -109,7 +109,10 @@ static void print_text(const struct perf_reverse *r)
         printf("; the server did not say how many it sent\n");
     printf("bytes       %llu in %.3f s\n", (unsigned long long)a->bytes,
            seconds(a->last - a->first));
-    printf("goodput     %.3f Mbit/s (arrivals)\n", perf_session_goodput(s) / 1e6);
+    if (a->bundles == 1)
+        printf("goodput     - (one bundle has no rate)\n");
+    else
+        printf("goodput     %.3f Mbit/s (arrivals)\n", perf_session_goodput(s) / 1e6);
     if (a->bundles > 0)
         print_one_way(r, s);
 }
@@ -167,7 +170,8 @@ json_t *perf_reverse_json(const struct perf_reverse *r)
     json_object_set_new(j, "reverse", json_true());
     json_object_set_new(j, "destination", json_string(o->destination));
     json_object_set_new(j, "source", json_string(r->server.link.endpoint));
-    json_object_set_new(j, "goodput_bps", json_real(s != NULL ? perf_session_goodput(s) : 0));
+    double bps = s != NULL ? perf_session_goodput(s) : 0;
+    json_object_set_new(j, "goodput_bps", a->bundles == 1 ? json_null() : json_real(bps));
     json_object_set_new(j, "goodput_basis", json_string("arrivals"));
     json_object_set_new(j, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(j, "failed", json_boolean(r->failed));
@@ -243,5 +247,6 @@ bool perf_reverse_result(const struct perf_reverse *all, size_t len)
     else if (!json_to_stdout(o))
         print_all(all, len);
     return o->json == NULL ||
-           perf_report_write(len == 1 ? perf_reverse_json(all) : all_json(all, len), o->json);
+           perf_report_write("helio-perf", len == 1 ? perf_reverse_json(all) : all_json(all, len),
+                             o->json);
 }

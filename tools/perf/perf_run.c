@@ -243,7 +243,8 @@ static int run_monitor(struct run *r, const struct perf_options *o)
         return 1;
     }
     perf_monitor_end(m);
-    bool written = o->json == NULL || perf_report_write(perf_monitor_json(m), o->json);
+    bool written =
+        o->json == NULL || perf_report_write("helio-perf", perf_monitor_json(m), o->json);
     return written && !m->failed ? 0 : 1;
 }
 

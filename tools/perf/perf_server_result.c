@@ -78,7 +78,8 @@ json_t *perf_server_json(const struct perf_server *p)
 
 bool perf_server_result(const struct perf_server *p)
 {
-    return p->options->json == NULL || perf_report_write(perf_server_json(p), p->options->json);
+    return p->options->json == NULL ||
+           perf_report_write("helio-perf", perf_server_json(p), p->options->json);
 }
 
 void perf_server_tell_header(void)

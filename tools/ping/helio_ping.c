@@ -54,6 +54,7 @@ static void check_options(struct argp_state *state, void *base)
         argp_error(state, "an echo endpoint is missing, such as ipn:2.128");
     if (o->socket == NULL)
         argp_error(state, "--socket PATH is missing: the node's application socket");
+    perf_report_place(state, "json", o->json);
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct ping_options, member)
@@ -209,7 +210,7 @@ static bool tell_result(struct run *r)
         return true;
     json_t *result = r->result;
     r->result = NULL;
-    return perf_report_write(result, json);
+    return perf_report_write("helio-ping", result, json);
 }
 
 static int open_run(struct run *r)

@@ -234,16 +234,16 @@ static bool write_files(const struct stack *s, bool clients)
         if (a->kind == STACK_SERVER)
             good &= perf_server_result(&a->server);
         else if (a->kind == STACK_CLIENT && clients)
-            good &= perf_report_write(perf_client_json(&a->client), a->options.json);
+            good &= perf_report_write("helio-sim", perf_client_json(&a->client), a->options.json);
         else if (a->kind == STACK_REVERSE && clients)
-            good &= perf_report_write(perf_reverse_json(&a->reverse), a->options.json);
+            good &= perf_report_write("helio-sim", perf_reverse_json(&a->reverse), a->options.json);
     }
     return good;
 }
 
 int stack_report(const struct stack *s, bool json)
 {
-    bool good = json ? perf_report_write(stack_json(s), "-") : print_text(s);
+    bool good = json ? perf_report_write("helio-sim", stack_json(s), "-") : print_text(s);
     good &= write_files(s, json);
     list_for_each (l, &s->apps) {
         const struct stack_app *a = container_of(l, struct stack_app, node);

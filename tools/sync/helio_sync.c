@@ -189,9 +189,10 @@ static bool tell_result(struct program *p)
         fprintf(stderr, "helio-sync: %llu %s not confirmed; the same command goes on\n",
                 (unsigned long long)p->send.source.open_len,
                 p->send.source.open_len == 1 ? "name is" : "names are");
-    return json == NULL ||
-           perf_report_write(
-               p->command->send ? sync_send_json(&p->send) : sync_receive_json(&p->receive), json);
+    return json == NULL || perf_report_write("helio-sync",
+                                             p->command->send ? sync_send_json(&p->send)
+                                                              : sync_receive_json(&p->receive),
+                                             json);
 }
 
 static int open_run(struct program *p, const uint64_t seed[2])

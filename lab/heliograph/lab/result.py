@@ -134,7 +134,8 @@ def flow_line(flow: Flow, one: dict[str, Any]) -> str:
     line = f"{one['bundles_acked']} of {units.counted(one['bundles_sent'], 'bundle')} acknowledged" if one.get("goodput_basis") == "acknowledgements" \
         else f"{units.counted(one['bundles_sent'], 'bundle')}, {one['lost']} lost"
     mean = one["delay_ms"]["mean"] if one.get("delay_ms") else None
-    return head + f"{line}, {one['goodput_bps'] / 1e6:.3f} Mbit/s, mean delay {ms(mean)}"
+    goodput = f"{one['goodput_bps'] / 1e6:.3f}" if one["goodput_bps"] is not None else "-"  # one bundle has no rate
+    return head + f"{line}, {goodput} Mbit/s, mean delay {ms(mean)}"
 
 
 def way_text(way: Any) -> str:
