@@ -250,6 +250,18 @@ struct options {
     const char *path;
 };
 
+/* `more`: what follows --keys, up to NULL. */
+static int show_keys(char **more)
+{
+    bool as_json =
+        more[0] != NULL && (strcmp(more[0], "-j") == 0 || strcmp(more[0], "--json") == 0);
+    const char *wrong = more[as_json];
+    if (wrong == NULL)
+        return print_keys(as_json);
+    fprintf(stderr, "heliod: --keys: \"%s\": only --json may follow\n", wrong);
+    return 2;
+}
+
 static int parse_option(int argc, char **argv, struct options *o)
 {
     for (int i = 1; i < argc; i++) {
@@ -263,8 +275,7 @@ static int parse_option(int argc, char **argv, struct options *o)
             return 0;
         }
         if (strcmp(a, "-k") == 0 || strcmp(a, "--keys") == 0) {
-            return print_keys(i + 1 < argc && (strcmp(argv[i + 1], "-j") == 0 ||
-                                               strcmp(argv[i + 1], "--json") == 0));
+            return show_keys(argv + i + 1);
         }
         if (strcmp(a, "-c") == 0 || strcmp(a, "--check") == 0) {
             o->check = true;

@@ -80,6 +80,9 @@ class NodeTest(NodeCase):
 
     def test_keys_as_json(self):
         """The same keys in the same order, with what a program needs to know of them."""
+        for wrong in (["--jsn"], ["--json", "x"]):
+            done = subprocess.run([self.lab.program("heliod"), "--keys", *wrong], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", f"heliod: --keys: \"{wrong[-1]}\": only --json may follow\n"))
         keys = json.loads(self.heliod("--keys", "--json").stdout)
         lines = [line.split("\t") for line in self.heliod("--keys").stdout.splitlines()]
         shown = {None: "(required)", "": "(empty)"}
