@@ -141,13 +141,27 @@ static struct kind *make_kind(struct agent *a, struct kinds *of, const struct re
     return k;
 }
 
+static uint64_t ref_key(const struct link_ref *x)
+{
+    return (uint64_t)x->life << 32 | (uint32_t)x->index;
+}
+
+/* Of all that is_of compares. Else the kinds of many links would be in one chain. */
+static uint64_t hash_key(const struct agent *a, const struct kinds *of, const struct record *r,
+                         const struct agent_head *h)
+{
+    static_assert(BUNDLE_PRIORITIES <= 4, "a priority has two bits");
+    const uint64_t service = (unsigned)r->qos.critical << 2 | (unsigned)r->qos.priority;
+    const uint64_t links = hash_mix(eid_hash(a->config.seed, &h->destination),
+                                    ref_key(&r->came_from), ref_key(&r->avoid));
+    return hash_mix(links, (uint64_t)(uintptr_t)of, whole_bytes(r, h) << 3 | service);
+}
+
 /* NULL: there are too many kinds. */
 static struct kind *kind_of(struct agent *a, struct kinds *of, const struct record *r,
                             const struct agent_head *h)
 {
-    const uint64_t where = (uint64_t)(uintptr_t)of;
-    const uint64_t hash = hash_mix(eid_hash(a->config.seed, &h->destination), where,
-                                   whole_bytes(r, h) << 2 | r->qos.priority);
+    const uint64_t hash = hash_key(a, of, r, h);
     struct hash_node *n = hash_find(&a->kinds, hash);
     for (; n != NULL; n = hash_next(n)) {
         struct kind *k = container_of(n, struct kind, by_key);
@@ -390,6 +404,8 @@ uint64_t kinds_check(const struct agent *a)
         assert(list_empty(&k->node) && !k->rest && !list_empty(&k->records));
         n += check_list(k, &k->records);
     }
+    for (struct hash_node *k = hash_walk(&a->kinds, NULL); k != NULL; k = hash_walk(&a->kinds, k))
+        assert(hash_next(k) == NULL); /* a search compares one kind only */
     assert(a->kinds.len <= KINDS_MAX && a->targets.len <= a->kinds.len);
     return n;
 }

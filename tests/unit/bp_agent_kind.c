@@ -381,6 +381,33 @@ START_TEST(lifetimes_end_in_slices)
 }
 END_TEST
 
+/* Bundles for one node from many neighbours whose links have gone. A search for a kind compares no
+ * other one (agent_check), however many neighbours there were. */
+START_TEST(many_neighbours_that_left)
+{
+    struct binder n;
+    struct signpost s;
+    set_out(&n, &s, &by_destination, 0);
+    s.to[4] = 0;
+    for (uint64_t i = 0; i < 200; i++) {
+        struct eid peer = eid_ipn(0, 100 + i, 0);
+        struct bundle b = peer_bundle("ipn:9.1", "ipn:4.1", i);
+        b.id.source.node = 100 + i;
+        ck_assert_int_eq(agent_link_add(n.a, 2, &peer, 1), 0);
+        ck_assert_int_eq(link_receive(&n, 2, &b, i), REFUSE_NONE);
+        skip(&n);
+        ck_assert_int_eq(agent_link_remove(n.a, 2, n.now), 0);
+        skip(&n);
+    }
+    ck_assert_uint_eq(queued(&n, 0), 200);
+    s.to[4] = 1;
+    agent_reroute(n.a);
+    settle(&n);
+    ck_assert_uint_eq(queued(&n, 1), 200);
+    binder_fini(&n);
+}
+END_TEST
+
 SUITE(bp_agent_kind, t)
 {
     tcase_set_timeout(t, 60);
@@ -394,4 +421,5 @@ SUITE(bp_agent_kind, t)
     tcase_add_test(t, changes_while_others_are_under_way);
     tcase_add_test(t, every_bundle_another_endpoint);
     tcase_add_test(t, lifetimes_end_in_slices);
+    tcase_add_test(t, many_neighbours_that_left);
 }
