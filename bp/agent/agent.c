@@ -104,9 +104,13 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto seen;
     if (hash_init(&a->turns, seed) < 0)
         goto returns;
-    if (quota_init(a) < 0)
+    if (hash_init(&a->link_parties, seed) < 0)
         goto turns;
+    if (quota_init(a) < 0)
+        goto link_parties;
     return 0;
+link_parties:
+    hash_fini(&a->link_parties);
 turns:
     hash_fini(&a->turns);
 returns:
@@ -229,6 +233,7 @@ void agent_free(struct agent *a)
     links_fini(a);
     queue_free_spent(a);
     turns_free(a);
+    parties_free(a);
     quota_fini(a);
     permits_fini(a);
     free(a->polled);

@@ -48,7 +48,7 @@ static uint64_t behind_it(const struct asking *q, const struct queue *of)
     const bool there = r != NULL && r->queue == of && r->priority == priority && r->in_party;
     if (a->router.ops->note == NULL || of->backlog[priority].bytes == 0)
         return 0;
-    return party_behind(of, r != NULL ? turns_party(r) : account_party_id(a, q->head), priority,
+    return party_behind(a, of, r != NULL ? turns_party(r) : account_party_id(a, q->head), priority,
                         there ? 0 : q->query->bytes);
 }
 

@@ -4,6 +4,7 @@
 #define BP_AGENT_IMPL_H
 
 #include "base/agenda.h"
+#include "base/excess.h"
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/ranges.h"
@@ -50,7 +51,8 @@ struct queue {
     uint64_t sending;
     struct list sending_wait;
     struct service service;
-    struct list parties; /* of a link (agent_party.c) */
+    struct list parties;                          /* of a link (agent_party.c) */
+    struct excess party_bytes[BUNDLE_PRIORITIES]; /* of these */
     /* Joined bundles in agent.verifying: they do not use the window. */
     uint64_t verifying;
     uint64_t bundles, bytes; /* in all lists of this queue */
@@ -66,10 +68,12 @@ struct queue {
 
 /* The bundles of a neighbour or user in the queue of a link. It exists while there are any. */
 struct party {
-    struct list node; /* in queue.parties, the one that got a bundle last is first */
+    struct list node; /* in queue.parties */
+    struct hash_node by_key;
+    const struct queue *queue;
     uint64_t id;
     uint64_t bundles;
-    uint64_t bytes[BUNDLE_PRIORITIES]; /* by priority of the queue */
+    struct excess_node bytes[BUNDLE_PRIORITIES]; /* in queue.party_bytes, by its priority */
 };
 
 /* Bundles admitted for one route: a link, the endpoints here, or waiting without a route. */
@@ -252,11 +256,12 @@ struct agent {
     struct returns returns;
     struct hash declined;              /* agent_declined.c */
     struct hash peers, sources, users; /* accounts */
-    struct hash backlogs;    /* accounts, each for the bundles of one peer to one destination */
-    struct hash proven;      /* sources with accounts of their own */
-    struct hash turns;       /* of all queues */
-    uint64_t ranks;          /* turns so far, of all queues */
-    uint64_t assembly_bytes; /* memory of all assemblies, with their ids */
+    struct hash backlogs;     /* accounts, each for the bundles of one peer to one destination */
+    struct hash proven;       /* sources with accounts of their own */
+    struct hash turns;        /* of all queues */
+    struct hash link_parties; /* of all queues of links */
+    uint64_t ranks;           /* turns so far, of all queues */
+    uint64_t assembly_bytes;  /* memory of all assemblies, with their ids */
     /* Incomplete assemblies; the one that grew longest ago is first. */
     struct list gathering;
     uint64_t held_most; /* held_bytes as configured; config has the present limit */
@@ -362,15 +367,16 @@ void sending_add(struct agent *a, struct record *r, const struct buf *out);
 void sending_sub(struct agent *a, struct record *r);
 void sending_check(const struct agent *a, const struct queue *q);
 
-/* agent_party.c. alone: all of the queue's bundles are of one party. behind: bytes in the bands of
- * this priority that have their turns after this many bytes more of the party. */
-void party_enter(struct queue *q, struct record *r);
-void parties_fini(struct queue *q);
-void party_leave(struct queue *q, struct record *r);
+/* agent_party.c. enter, leave: the bundle is in the queue of a link. alone: all of the queue's
+ * bundles are of one party. behind: bytes in the bands of this priority that have their turns after
+ * this many bytes more of the party. free: the parties of all queues, which must be unused. */
+void party_enter(struct agent *a, struct record *r);
+void party_leave(struct agent *a, struct record *r);
 bool party_alone(const struct queue *q);
-uint64_t party_behind(const struct queue *q, uint64_t id, enum bundle_priority priority,
-                      uint64_t bytes);
-void parties_check(const struct queue *q);
+uint64_t party_behind(const struct agent *a, const struct queue *q, uint64_t id,
+                      enum bundle_priority priority, uint64_t bytes);
+void parties_free(struct agent *a);
+void parties_check(const struct agent *a, const struct queue *q);
 
 /* agent_queue.c */
 void queue_init(struct queue *q, uint64_t window);

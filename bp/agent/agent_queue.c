@@ -30,6 +30,8 @@ void queue_init(struct queue *q, uint64_t window)
     list_init(&q->resuming);
     list_init(&q->sending_wait);
     list_init(&q->parties);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        excess_init(&q->party_bytes[p]);
 }
 
 void queue_fini(struct queue *q)
@@ -37,7 +39,6 @@ void queue_fini(struct queue *q)
     list_sub(&q->resuming);
     list_sub(&q->sending_wait);
     bands_fini(&q->bands);
-    parties_fini(q);
 }
 
 void queue_free_spent(struct agent *a)
@@ -111,7 +112,7 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
     q->backlog[priority].bundles++;
     q->backlog[priority].bytes += r->bytes;
     if (r->link != TO_ENDPOINT)
-        party_enter(q, r);
+        party_enter(a, r);
     bool stays = r->link != TO_ENDPOINT || keeps_bytes(q, b, 0, r) ||
                  (q->open ? memory_make_room(a, r, 0) : !memory_full(a, 0));
     bool ahead = r->buf != NULL && stays && b->back.waiting == 0 && front_has_room(q, b, 0);
@@ -160,7 +161,7 @@ void queue_leave(struct agent *a, struct record *r)
     q->bytes -= r->bytes;
     q->backlog[r->priority].bundles--;
     q->backlog[r->priority].bytes -= r->bytes;
-    party_leave(q, r);
+    party_leave(a, r);
     r->queue = NULL;
     r->rank = 0;
     ask_ended(a, r, ROUTER_TAKEN_BACK);
@@ -536,7 +537,7 @@ void queue_check(const struct agent *a, const struct queue *q)
         check_band(&q->bands.of[p], sum);
     assert(count_sum(sum) == q->bands.waiting);
     check_places(q);
-    parties_check(q);
+    parties_check(a, q);
     sending_check(a, q);
     check_list(&q->busy, STATE_BUSY, NULL, sum);
     assert(count_sum(sum) == q->bands.waiting + q->busy_len);

@@ -331,6 +331,67 @@ START_TEST(turns_after_a_bundle_are_shown)
 }
 END_TEST
 
+#define CROWD 60
+
+static uint64_t count_queued(const struct binder *n)
+{
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    ck_assert(agent_backlog(n->a, 1, b));
+    return b[BUNDLE_NORMAL].bytes;
+}
+
+/* A neighbour that has this number until the next one comes brings a bundle. Returns its bytes. */
+static uint64_t bring_bundle(struct binder *n, uint64_t number, uint64_t sequence, size_t len)
+{
+    static const uint8_t octets[64];
+    const uint64_t before = count_queued(n);
+    struct eid peer = eid_ipn(0, 100 + number, 0);
+    struct bundle b = peer_bundle("ipn:7.4", "ipn:9.1", sequence);
+    b.payload = slice_of(octets, len);
+    ck_assert_int_eq(agent_link_remove(n->a, 0, n->now), 0);
+    ck_assert_int_eq(agent_link_add(n->a, 0, &peer, 2), 0);
+    ck_assert_int_eq(link_receive(n, 0, &b, sequence), REFUSE_NONE);
+    skip(n);
+    return count_queued(n) - before;
+}
+
+/* Neighbours came, each with one to five bundles, and left; bundles end in between. What is shown
+ * to the router is the sum over all of them. */
+START_TEST(turns_after_many_neighbours_are_shown)
+{
+    struct binder n;
+    struct oracle o;
+    struct agent_config c = config_of("ipn:2.0");
+    uint64_t of[CROWD] = {0}, key = 0, shown = 0;
+    start(&n, &o, &booking, &c);
+    agent_link(n.a, 1, false, n.now);
+    for (uint64_t i = 0; i < 5 * CROWD; i++) {
+        const uint64_t from = i % (1 + i / 5);
+        const uint64_t bytes = bring_bundle(&n, from, i, 1 + i * 7 % 64);
+        of[from] += bytes;
+        key++;
+        if (i % 5 == 1) {
+            ck_assert_int_eq(agent_delete(n.a, key, n.now), 0);
+            skip(&n);
+            of[from] -= bytes;
+        }
+        if (i % 5 != 2)
+            continue;
+        app(&n, "ipn:9.1");
+        skip(&n);
+        uint64_t behind = 0;
+        for (int k = 0; k < CROWD; k++)
+            behind += of[k] > o.last.bytes ? of[k] - o.last.bytes : 0;
+        ck_assert_uint_eq(o.link[1].behind, behind);
+        shown += behind > 0;
+        ck_assert_int_eq(agent_delete(n.a, ++key, n.now), 0);
+        skip(&n);
+    }
+    ck_assert_uint_ge(shown, CROWD - 1);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(another_router_begins_anew)
 {
     struct binder n;
@@ -480,6 +541,7 @@ SUITE(bp_router, t)
     tcase_add_test(t, a_link_that_comes_up_may_change_answers);
     tcase_add_test(t, bookings_follow_their_bundles);
     tcase_add_test(t, turns_after_a_bundle_are_shown);
+    tcase_add_test(t, turns_after_many_neighbours_are_shown);
     tcase_add_test(t, another_router_begins_anew);
     tcase_add_test(t, too_late_is_told);
     tcase_add_test(t, waiting_apart_takes_no_memory);
