@@ -339,7 +339,7 @@ class Campaign(Folder):
         for keys, words in (("set: {link.rate: [1Mbit/s, 2Mbit/s]}", "link.rate: one value is wanted here; several are swept"),
                             ("sweep: {[a]: [1]}", "a key is one word"), ("sweep: {seed: [1], seed: [2]}", "\"seed\" is given twice")):
             self.assertIn(f"c.yaml:2: {words}", self.campaign(f"lab: lab.yaml\nexperiments: [{{name: x, {keys}}}]\n", code=2).stderr)
-        for sweep, words in (("traffic.0.payload: [10k, big]", "traffic.0.payload=big: traffic.0.payload: \"big\": a size"),
+        for sweep, words in (("traffic.0.payload: [10k, big]", "traffic.0.payload=big: traffic.0.payload: \"big\" is not understood; write a size"),
                              ("link.rate: [1Mbit/s, fast]", "link.rate=fast: links[to-2].rate: \"fast\" is not understood")):
             said = self.campaign(f"lab: lab.yaml\nexperiments: [{{name: x, sweep: {{{sweep}}}}}]\n", code=2).stderr
             self.assertRegex(said, r"(?m)^helio-campaign: \S*c.yaml: " + re.escape(words))
