@@ -134,9 +134,9 @@ struct frame_keys {
     {"frames.sdls_received", OPTION_PLACE, FRAME_KEYS_AT(at, sdls_received), "", 0, 0, NULL,        \
      "with frames.sdls_in, file that keeps the numbers of received frames; empty: as that file says"}, \
     {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5|ldpc7/8|turbo1/2|turbo1/4|turbo1/6", \
-     "TM, USLP and AOS frames are sent as channel access data units (131.0-B): " \
-     "behind a marker, uncoded, with Reed-Solomon (255,223) or (255,239), " \
-     "with LDPC of rate 1/2, 2/3, 4/5 (AR4JA) or 7/8 (C2), or with a turbo code " \
+     "TM, USLP and AOS frames are sent as channel access data units (131.0-B), " \
+     "each behind a marker. They are uncoded, or have Reed-Solomon (255,223) or " \
+     "(255,239), LDPC of rate 1/2, 2/3, 4/5 (AR4JA) or 7/8 (C2), or a turbo code " \
      "of rate 1/2, 1/4 or 1/6. The input is a stream of octets, in any pieces"},                   \
     {"cadu.interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
      "with Reed-Solomon, codewords of a codeblock; frames.length is a multiple of it"},             \
