@@ -269,7 +269,7 @@ void agent_check(const struct agent *a)
     assert(s.loading == a->loading_bytes);
     memory_check(a, s.resting);
     assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
-    turns_check(&a->verifying);
+    turns_check(a, &a->verifying);
     assert(s.verifying == a->verifying.waiting);
     assert(s.timed == agenda_len(&a->timers) && s.ids == a->by_id.len);
     agenda_check(&a->timers);

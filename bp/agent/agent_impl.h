@@ -264,8 +264,9 @@ struct agent {
     uint64_t assembly_bytes;  /* memory of all assemblies, with their ids */
     /* Incomplete assemblies; the one that grew longest ago is first. */
     struct list gathering;
-    uint64_t held_most; /* held_bytes as configured; config has the present limit */
-    uint64_t parties;   /* peers with a share, including this node */
+    uint64_t held_most;    /* held_bytes as configured; config has the present limit */
+    uint64_t parties;      /* peers with a share, including this node */
+    uint64_t peer_changes; /* how often a peer got its first link, or lost its last one */
     uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* for all; for each party */
     uint64_t common_used[QUOTA_KINDS];                 /* used beyond the shares */
     uint64_t peers_used[QUOTA_KINDS];                  /* used by all peers together */

@@ -233,10 +233,11 @@ static uint64_t stay_ms(const struct list *l, tick now, uint64_t most)
 static uint64_t band_stay_ms(const struct band *b, tick now, uint64_t most)
 {
     most = stay_ms(&b->front, now, most);
-    list_for_each (p, &b->back.ring) {
-        list_for_each (s, &container_of(p, struct turn, node)->ring)
-            most = stay_ms(&container_of(s, struct turn, node)->ring, now, most);
-    }
+    const struct list *rings[] = {&b->back.ring, &b->back.away};
+    for (size_t i = 0; i < 2; i++)
+        list_for_each (p, rings[i])
+            list_for_each (s, &container_of(p, struct turn, node)->ring)
+                most = stay_ms(&container_of(s, struct turn, node)->ring, now, most);
     return most;
 }
 

@@ -507,17 +507,18 @@ static uint64_t count_sum(const struct agent_backlog sum[BUNDLE_PRIORITIES])
     return bundles;
 }
 
-static void check_band(const struct band *b, struct agent_backlog sum[BUNDLE_PRIORITIES])
+static void check_band(const struct agent *a, const struct band *b,
+                       struct agent_backlog sum[BUNDLE_PRIORITIES])
 {
     const uint64_t before = count_sum(sum);
     check_list(&b->front, STATE_FRONT, b, sum);
     assert(count_sum(sum) == before + b->front_len);
-    turns_check(&b->back);
-    list_for_each (p, &b->back.ring) {
-        const struct turn *party = container_of(p, struct turn, node);
-        list_for_each (s, &party->ring)
-            check_list(&container_of(s, struct turn, node)->ring, STATE_BACK, b, sum);
-    }
+    turns_check(a, &b->back);
+    const struct list *rings[] = {&b->back.ring, &b->back.away};
+    for (size_t i = 0; i < 2; i++)
+        list_for_each (p, rings[i])
+            list_for_each (s, &container_of(p, struct turn, node)->ring)
+                check_list(&container_of(s, struct turn, node)->ring, STATE_BACK, b, sum);
     assert(count_sum(sum) == before + b->front_len + b->back.waiting);
 }
 
@@ -531,10 +532,10 @@ void queue_check(const struct agent *a, const struct queue *q)
         assert(rank->ordinal > 0 && rank->ordinal < above &&
                rank->front_len + rank->back.waiting > 0);
         above = rank->ordinal;
-        check_band(rank, sum);
+        check_band(a, rank, sum);
     }
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
-        check_band(&q->bands.of[p], sum);
+        check_band(a, &q->bands.of[p], sum);
     assert(count_sum(sum) == q->bands.waiting);
     check_places(q);
     parties_check(a, q);

@@ -127,6 +127,7 @@ int quota_add_peer(struct agent *a, uint64_t id)
         return HELIO_ENOMEM;
     if (x->links++ == 0) {
         a->parties++;
+        a->peer_changes++;
         list_add_tail(&a->sharers, &x->sharing);
     }
     quota_share_out(a);
@@ -139,6 +140,7 @@ void quota_sub_peer(struct agent *a, uint64_t id)
     assert(x != NULL && x->links > 0 && a->parties > 1);
     if (--x->links == 0) {
         a->parties--;
+        a->peer_changes++;
         list_sub(&x->sharing);
     }
     quota_share_out(a);

@@ -120,6 +120,6 @@ int storing_poll(struct agent *a, struct agent_action *out)
 
 void storing_check(const struct agent *a, uint64_t given, uint64_t waiting)
 {
-    turns_check(&a->storing.waiting);
+    turns_check(a, &a->storing.waiting);
     assert(a->storing.waiting.waiting == waiting && a->storing.given == given);
 }

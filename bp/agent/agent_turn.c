@@ -5,6 +5,13 @@
  * TURN_BYTES of bundles, and a party that floods the queue, under however many names of sources,
  * has one turn in a round like all others.
  *
+ * A neighbour without a link is unconfigured and has gone, or is not configured any more. Anyone
+ * may come under any number of such names, and leave a bundle under each. So these neighbours share
+ * one turn. They are judged when a bundle of theirs enters, and when the next bundle is chosen. One
+ * that returns has its own turn again when it brings a bundle. From the first one that has gone on,
+ * a new neighbour pays for its first bundle in advance. Else names that come, and go with a debt
+ * when their bundle was taken, would have their bundles for one turn each.
+ *
  * Where places are few (bundles that a link has in hand), a party with more than its part of them
  * waits for parties with less: otherwise small bundles would use all places for few bytes, and
  * leave the link idle. A link with enough octets is not idle: there turns by bytes are enough, and
@@ -39,11 +46,13 @@ static void init_turn(struct turn *x, struct turns *of, struct turn *party, uint
 void turns_init(struct turns *t)
 {
     list_init(&t->ring);
+    list_init(&t->away);
+    init_turn(&t->common, t, NULL, 0);
     init_turn(&t->plain, t, NULL, 0);
     init_turn(&t->plain_source, t, &t->plain, 0);
     t->recent = NULL;
-    t->waiting = t->octets = 0;
-    t->visited = false;
+    t->waiting = t->octets = t->judged = 0;
+    t->visited = t->in_advance = false;
 }
 
 static struct list *ring_of(struct turns *t, const struct turn *x)
@@ -51,9 +60,9 @@ static struct list *ring_of(struct turns *t, const struct turn *x)
     return x->party == NULL ? &t->ring : &x->party->ring;
 }
 
-static bool is_plain(const struct turns *t, const struct turn *x)
+static bool is_own(const struct turns *t, const struct turn *x)
 {
-    return x == &t->plain || x == &t->plain_source;
+    return x == &t->plain || x == &t->plain_source || x == &t->common;
 }
 
 static uint64_t key_of(const struct agent *a, const struct turns *t, const struct turn *party,
@@ -63,7 +72,14 @@ static uint64_t key_of(const struct agent *a, const struct turns *t, const struc
     return hash_mix(a->config.seed, id, at);
 }
 
-static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *party, uint64_t id)
+static int64_t cost_of(const struct record *r)
+{
+    return (int64_t)r->bytes + TURN_BUNDLE;
+}
+
+/* fee: what a new one pays in advance. */
+static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *party, uint64_t id,
+                             int64_t fee)
 {
     const uint64_t key = key_of(a, t, party, id);
     for (struct hash_node *n = hash_find(&a->turns, key); n != NULL; n = hash_next(n)) {
@@ -75,6 +91,7 @@ static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *part
     if (x == NULL)
         return NULL;
     init_turn(x, t, party, id);
+    x->credit -= fee;
     hash_add(&a->turns, &x->by_key, key);
     list_add_tail(ring_of(t, x), &x->node);
     return x;
@@ -94,6 +111,40 @@ uint64_t turns_party(const struct record *r)
     return h->user != NULL ? h->user->by_id.hash : h->peer->by_id.hash;
 }
 
+static bool is_gone(const struct agent *a, const struct turn *party)
+{
+    if (!party->neighbour)
+        return false;
+    const struct account *peer = account_find(&a->peers, party->id);
+    return peer == NULL || peer->links == 0;
+}
+
+static void enter_common(struct turns *t)
+{
+    if (list_empty(&t->common.node))
+        list_add_tail(&t->ring, &t->common.node);
+}
+
+/* Into the common turn of all that have gone, or out of it. */
+static void move_party(struct turns *t, struct turn *party, bool away)
+{
+    struct turn *common = &t->common;
+    list_sub(&party->node);
+    party->away = away;
+    if (away) {
+        t->in_advance = true;
+        list_add_tail(&t->away, &party->node);
+        common->waiting += party->waiting;
+        common->places += party->places;
+        enter_common(t);
+        return;
+    }
+    assert(common->waiting >= party->waiting && common->places >= party->places);
+    list_add_tail(&t->ring, &party->node);
+    common->waiting -= party->waiting;
+    common->places -= party->places;
+}
+
 static struct turn *find_turn(struct agent *a, struct turns *t, const struct record *r)
 {
     const struct holder *h = holder_of(r);
@@ -101,10 +152,18 @@ static struct turn *find_turn(struct agent *a, struct turns *t, const struct rec
         const uint64_t party_id = turns_party(r), id = h->source->by_id.hash;
         struct turn *source = t->recent;
         if (source == NULL || source->id != id || source->party->id != party_id) {
-            struct turn *party = get_turn(a, t, NULL, party_id);
-            source = party == NULL ? NULL : get_turn(a, t, party, id);
+            const int64_t fee = t->in_advance && h->user == NULL ? cost_of(r) : 0;
+            struct turn *party = get_turn(a, t, NULL, party_id, fee);
+            source = party == NULL ? NULL : get_turn(a, t, party, id, 0);
         }
         if (source != NULL) {
+            struct turn *party = source->party;
+            party->neighbour = h->user == NULL;
+            const bool gone = party->neighbour && h->peer->links == 0;
+            if (gone != party->away)
+                move_party(t, party, gone);
+            if (gone)
+                enter_common(t);
             t->recent = source;
             source->after = h->source->after;
             if (h->source->unproven)
@@ -130,16 +189,15 @@ static void free_turn(struct agent *a, struct turns *t, struct turn *x)
         x->party->unproven = NULL;
     x->credit = TURN_BYTES;
     t->recent = t->recent == x ? NULL : t->recent;
-    if (is_plain(t, x))
+    if (is_own(t, x))
         return;
     hash_sub(&a->turns, &x->by_key);
     free(x);
 }
 
-/* No bundle waits: debts are dropped. */
-static void free_all(struct agent *a, struct turns *t)
+static void free_parties(struct agent *a, struct turns *t, struct list *ring)
 {
-    list_for_each_safe (l, &t->ring) {
+    list_for_each_safe (l, ring) {
         struct turn *x = container_of(l, struct turn, node);
         x->credit = TURN_BYTES;
         while (!list_empty(&x->ring))
@@ -149,9 +207,43 @@ static void free_all(struct agent *a, struct turns *t)
     }
 }
 
-static int64_t cost_of(const struct record *r)
+/* The last bundle of a party that has gone is done: nobody would pay its debt. */
+static void forget_party(struct agent *a, struct turns *t, struct turn *party)
 {
-    return (int64_t)r->bytes + TURN_BUNDLE;
+    if (party->waiting == 0 && party->places == 0 && (party->away || is_gone(a, party)))
+        free_turn(a, t, party);
+}
+
+/* Those of `away` stay there until they bring a bundle: there may be thousands. */
+static void judge_parties(struct agent *a, struct turns *t)
+{
+    if (t->judged == a->peer_changes)
+        return;
+    t->judged = a->peer_changes;
+    list_for_each_safe (it, &t->ring) {
+        struct turn *party = container_of(it, struct turn, node);
+        if (!is_gone(a, party))
+            continue;
+        move_party(t, party, true);
+        forget_party(a, t, party);
+    }
+}
+
+/* No bundle waits: debts are dropped. */
+static void free_all(struct agent *a, struct turns *t)
+{
+    t->in_advance = false;
+    free_parties(a, t, &t->away);
+    free_parties(a, t, &t->ring);
+}
+
+/* To its party as well, and to the common turn where the party shares that. */
+static void give_credit(struct turn *x, int64_t bytes)
+{
+    x->credit += bytes;
+    x->party->credit += bytes;
+    if (x->party->away)
+        x->of->common.credit += bytes;
 }
 
 static void count_in(struct turns *t, struct turn *x, struct record *r)
@@ -159,6 +251,7 @@ static void count_in(struct turns *t, struct turn *x, struct record *r)
     r->turn = x;
     x->waiting++;
     x->party->waiting++;
+    t->common.waiting += x->party->away;
     t->waiting++;
 }
 
@@ -199,8 +292,7 @@ void turns_return(struct agent *a, struct turns *t, struct record *r, bool pays)
     count_in(t, x, r);
     if (pays)
         return;
-    x->credit += cost_of(r);
-    x->party->credit += cost_of(r);
+    give_credit(x, cost_of(r));
 }
 
 bool turns_older(struct agent *a, struct turns *t, const struct record *r)
@@ -215,6 +307,7 @@ void turns_sub(struct agent *a, struct turns *t, struct record *r)
 {
     struct turn *x = r->turn;
     assert(x != NULL && x->waiting > 0 && x->party->waiting > 0 && t->waiting > 0);
+    struct turn *party = x->party;
     if (x->returned == r) {
         struct list *before = r->node.prev;
         x->returned = before == &x->ring ? NULL : container_of(before, struct record, node);
@@ -222,9 +315,15 @@ void turns_sub(struct agent *a, struct turns *t, struct record *r)
     list_sub(&r->node);
     r->turn = NULL;
     x->waiting--;
-    x->party->waiting--;
-    if (--t->waiting == 0 && !t->visited)
+    party->waiting--;
+    t->common.waiting -= party->away;
+    t->waiting--;
+    if (t->visited)
+        return;
+    if (t->waiting == 0)
         free_all(a, t);
+    else
+        forget_party(a, t, party);
 }
 
 /* For a party: how many places it may have while others wait. UINT64_MAX: any. */
@@ -275,7 +374,10 @@ struct record *turns_first(struct agent *a, struct turns *t, uint64_t places, ui
 {
     if (t->waiting == 0)
         return NULL;
+    judge_parties(a, t);
     struct turn *party = turn_of(a, t, &t->ring, part_of(t, places, octets));
+    if (party == &t->common)
+        party = turn_of(a, t, &t->away, UINT64_MAX);
     struct turn *source = turn_of(a, t, &party->ring, UINT64_MAX);
     return container_of(list_first(&source->ring), struct record, node);
 }
@@ -285,6 +387,7 @@ void turns_take_place(struct agent *a, struct turns *t, struct record *r)
     assert(r->place == NULL);
     r->place = r->turn->party;
     r->place->places++;
+    t->common.places += r->place->away;
     t->octets += r->bytes;
     turns_take(a, t, r);
 }
@@ -294,18 +397,26 @@ void turns_leave(struct agent *a, struct record *r)
     struct turn *x = r->place;
     if (x == NULL)
         return;
-    assert(x->places > 0 && x->of->octets >= r->bytes);
+    struct turns *t = x->of;
+    assert(x->places > 0 && t->octets >= r->bytes);
     r->place = NULL;
-    x->of->octets -= r->bytes;
-    if (--x->places == 0 && x->of->waiting == 0 && !x->of->visited)
-        free_turn(a, x->of, x);
+    t->octets -= r->bytes;
+    t->common.places -= x->away;
+    if (--x->places > 0 || t->visited)
+        return;
+    if (t->waiting > 0) {
+        forget_party(a, t, x);
+        return;
+    }
+    free_turn(a, t, x);
+    if (t->common.places == 0)
+        free_turn(a, t, &t->common);
 }
 
 void turns_take(struct agent *a, struct turns *t, struct record *r)
 {
     struct turn *x = r->turn;
-    x->credit -= cost_of(r);
-    x->party->credit -= cost_of(r);
+    give_credit(x, -cost_of(r));
     turns_sub(a, t, r);
 }
 
@@ -313,9 +424,11 @@ void turns_each(struct turns *t, void (*fn)(struct agent *a, struct list *l), st
 {
     assert(!t->visited);
     t->visited = true; /* fn reads its list after it took out the last bundle */
-    list_for_each (p, &t->ring)
-        list_for_each (s, &container_of(p, struct turn, node)->ring)
-            fn(a, &container_of(s, struct turn, node)->ring);
+    const struct list *rings[] = {&t->ring, &t->away};
+    for (size_t i = 0; i < 2; i++)
+        list_for_each (p, rings[i])
+            list_for_each (s, &container_of(p, struct turn, node)->ring)
+                fn(a, &container_of(s, struct turn, node)->ring);
     t->visited = false;
     if (t->waiting == 0)
         free_all(a, t);
@@ -335,27 +448,47 @@ void turns_free(struct agent *a)
 #undef NDEBUG
 #include <assert.h>
 
-void turns_check(const struct turns *t)
+static uint64_t check_source(const struct turn *source, const struct turn *party)
 {
-    uint64_t all = 0, places = 0;
-    list_for_each (p, &t->ring) {
+    uint64_t n = 0;
+    list_for_each (it, &source->ring) {
+        assert(container_of(it, struct record, node)->turn == source);
+        n++;
+    }
+    assert(party->unproven != source || source->after == 0);
+    assert(source->party == party && n == source->waiting);
+    return n;
+}
+
+struct turns_sum {
+    uint64_t waiting, places;
+};
+
+static struct turns_sum check_parties(const struct agent *a, const struct turns *t,
+                                      const struct list *ring)
+{
+    struct turns_sum all = {0};
+    list_for_each (p, ring) {
         const struct turn *party = container_of(p, struct turn, node);
         uint64_t sum = 0;
-        assert(party->party == NULL && party->of == t);
-        places += party->places;
-        list_for_each (s, &party->ring) {
-            const struct turn *source = container_of(s, struct turn, node);
-            uint64_t n = 0;
-            list_for_each (it, &source->ring) {
-                assert(container_of(it, struct record, node)->turn == source);
-                n++;
-            }
-            assert(party->unproven != source || source->after == 0);
-            assert(source->party == party && n == source->waiting);
-            sum += n;
-        }
-        assert(sum == party->waiting);
-        all += sum;
+        assert(party->party == NULL && party->of == t && party->away == (ring == &t->away));
+        assert(party->away || t->judged != a->peer_changes || !is_gone(a, party));
+        list_for_each (s, &party->ring)
+            sum += check_source(container_of(s, struct turn, node), party);
+        assert(sum == party->waiting || party == &t->common);
+        all.waiting += party->waiting;
+        all.places += party->places;
     }
-    assert(all == t->waiting && (all > 0 || places > 0 || list_empty(&t->ring)));
+    return all;
+}
+
+void turns_check(const struct agent *a, const struct turns *t)
+{
+    const struct turns_sum away = check_parties(a, t, &t->away);
+    const struct turns_sum all = check_parties(a, t, &t->ring);
+    assert(away.waiting == t->common.waiting && away.places == t->common.places);
+    assert(!list_empty(&t->common.node) || away.waiting + away.places == 0);
+    assert(list_empty(&t->common.ring));
+    assert(all.waiting == t->waiting &&
+           (all.waiting + all.places > 0 || (list_empty(&t->ring) && list_empty(&t->away))));
 }

@@ -19,6 +19,8 @@ struct turn {
     struct turns *of;
     struct turn *party; /* NULL: it is a party itself */
     uint64_t id;
+    /* Of a party: it is a neighbour. It had no link when this was last judged: it is in `away`. */
+    bool neighbour, away;
     struct list ring; /* of a party: its sources; of a source: its bundles, first in, first out */
     uint64_t waiting; /* bundles */
     int64_t credit;   /* bytes that it may still send in this round; negative: a debt */
@@ -32,10 +34,18 @@ struct turn {
 };
 
 /* Parties take turns by bytes, and so do the sources of each party. So no party waits for more than
- * one round, however many bundles others have. A turn exists while `waiting` or `places` is not 0.
- * A turn with a debt may have no bundles. */
+ * one round, however many bundles others have. Neighbours without a link (they came unconfigured,
+ * and have gone) share one turn, `common`. When it is next, they take turns among themselves, in
+ * `away`. A turn exists while `waiting` or `places` is not 0. A turn with a debt may have no
+ * bundles, except in `away`. */
 struct turns {
-    struct list ring;
+    struct list ring;   /* parties */
+    struct list away;   /* parties, which `common` stands for in `ring` */
+    struct turn common; /* sums of those in `away`; its own ring is empty */
+    uint64_t judged;    /* agent.peer_changes when the parties in `ring` were judged */
+    /* A neighbour has gone since bundles began to wait. From then on a new party of a neighbour
+     * pays for its first bundle in advance: names that come, and go with a debt, would not pay. */
+    bool in_advance;
     /* Source of the latest bundle, because the next one is often of the same source; or NULL. */
     struct turn *recent;
     struct turn plain, plain_source; /* for bundles without a party, or without memory for one */
@@ -68,6 +78,6 @@ void turns_leave(struct agent *a, struct record *r);
 /* Calls fn with each list of bundles, in any order; fn may take bundles out. */
 void turns_each(struct turns *t, void (*fn)(struct agent *a, struct list *l), struct agent *a);
 void turns_free(struct agent *a); /* of all queues, which must be unused */
-void turns_check(const struct turns *t);
+void turns_check(const struct agent *a, const struct turns *t);
 
 #endif
