@@ -238,7 +238,7 @@ class NodeTest(NodeCase):
         tx.send(aap2.framed([(aap2.ADU, [(2, "ipn:1.7"), (5, 1 << 40)])]))
         status, text, _ = tx.answer()
         self.assertEqual(status, aap2.INVALID_REQUEST)
-        self.assertIn("longer than the node's limit", text)
+        self.assertIn("longer than the node's bundles.max", text)
         with self.assertRaises(EOFError):
             tx.answer()
 
