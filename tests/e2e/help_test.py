@@ -50,6 +50,7 @@ def run(line, folder):
     with tempfile.TemporaryDirectory(dir=folder) as place:
         for name in ("examples", "campaigns", "traces"):
             os.symlink(SOURCE / name, os.path.join(place, name))
+        os.mkdir(os.path.join(place, "received"))  # of --output, which must exist
         p = subprocess.Popen([*PREFIX, "bash", "-c", line], cwd=place, env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": place}, stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:

@@ -75,7 +75,8 @@ def warmup_doubts(combinations: list[dict[str, Any]], swept: Any) -> list[str]:
 
 
 def random(v: dict[str, Any]) -> bool:
-    """Does anything in a simulated run differ between seeds? If not, its repetitions are one run. Whole nodes draw session numbers and more."""
+    """Does anything in a simulated run differ between seeds? If not, its repetitions are one run. The engines draw session numbers, whose
+    lengths are some nanoseconds; whole nodes draw more."""
     return v.get("stack") == "yes" or "jitter" in v or any(v.get(name, "none") not in ("none", "iid:0") for name in ("trace", "return-trace"))
 
 
