@@ -31,8 +31,8 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 
 def objection(words: list[str]) -> str | None:
-    """Its first line, without the program's name."""
-    command = [programs.find(words[0]), *words[1:]]
+    """Its first line, without the program's name. The folder of its --json is made later, with the lab."""
+    command = [programs.find(words[0]), *(os.devnull if before == "--json" else word for before, word in zip(words, words[1:]))]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as p:
         assert p.stderr is not None
         line = p.stderr.readline()
