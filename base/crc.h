@@ -22,8 +22,8 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t len);
 /* The check value of A followed by B, from crc32c(A), crc32c(B) and the length of B. */
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
 
-/* The same in two steps, for many As before Bs of one length: crc32c_shift is what the length makes
- * of it, some 0.5 us; crc32c_join does the rest, some 50 ns. */
+/* The same in two steps, for many As before Bs of one length: crc32c_shift computes the part that
+ * depends on the length only, some 0.5 us; crc32c_join computes the rest, some 50 ns. */
 uint32_t crc32c_shift(uint64_t len_b);
 uint32_t crc32c_join(uint32_t crc_a, uint32_t crc_b, uint32_t shift_b);
 

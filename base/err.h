@@ -3,7 +3,7 @@
  * Failures of this program, as negative return values; 0 and positive values are success. Errors in
  * a peer's data are never among them: they are verdicts of the engine that read the data. There is
  * one set of codes. A code from a system call also contains the system's errno, for messages. So
- * compare codes that may come from the system with helio_code or helio_errno. HELIO_ENOMEM never
+ * compare codes that may be of the system with helio_code or helio_errno. HELIO_ENOMEM never
  * contains an errno.
  */
 #ifndef BASE_ERR_H

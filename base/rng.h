@@ -17,8 +17,8 @@ struct rng {
 
 void rng_init(struct rng *r, uint64_t seed);
 
-/* The seed of what has this name among all that draws from `seed`: other names and other seeds give
- * unrelated ones, neighbouring seeds too, so that no stream of one run is a stream of the next. */
+/* The seed of the stream `name` of a run with `seed`. Other names and other seeds, neighbouring
+ * seeds too, give unrelated streams. So no stream of one run is a stream of the next. */
 uint64_t rng_named(uint64_t seed, const char *name);
 
 uint64_t rng_u64(struct rng *r);

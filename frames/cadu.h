@@ -155,9 +155,9 @@ void cadu_reader_init(struct cadu_reader *r, const struct cadu_format *f, unsign
 uint8_t *cadu_reader_space(struct cadu_reader *r, size_t *len);
 void cadu_reader_fed(struct cadu_reader *r, size_t len);
 
-/* Before anything is fed: the reader gets soft symbols, 0 surely a 0 and 255 surely a 1, which LDPC
- * and turbo codes are decoded by; wrong bits of markers count by what is known of them. `symbols`
- * has 8 times as many octets as the buffer; the caller keeps it. */
+/* Call it before anything is fed: the input is soft symbols, from 0 (surely a 0) to 255 (surely a
+ * 1), for the decoders of LDPC and turbo codes. Wrong bits of markers are weighted by their
+ * symbols. `symbols` has 8 times as many octets as the buffer; the caller keeps it. */
 void cadu_reader_soften(struct cadu_reader *r, uint8_t *symbols);
 
 /* Instead of the two functions above, after cadu_reader_next returned false: takes some of n
@@ -167,7 +167,7 @@ size_t cadu_reader_symbols(struct cadu_reader *r, const uint8_t *symbols, size_t
 /* The next unit. False: it is not all there. */
 bool cadu_reader_next(struct cadu_reader *r, struct cadu *out);
 
-/* The input has ended: remaining octets are discarded. */
+/* End of the input: remaining octets are discarded. */
 void cadu_reader_end(struct cadu_reader *r);
 
 #ifdef __cplusplus

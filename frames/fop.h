@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * FOP-1 (CCSDS 232.1-B section 5): numbers the type-AD frames of a virtual channel, keeps them
- * until FARM-1 has reported them in a CLCW, and sends again what it has not. The engine knows a
- * frame's data by the user's number of them alone: the user keeps the data until a notice has ended
- * them.
+ * until FARM-1 has reported them in a CLCW, and sends again what it has not. The engine has only
+ * the user's number of a frame's data: the user keeps the data until a notice says that they are
+ * finished.
  *
  *     ACTIVE ◄──► RETRANSMIT ◄──► RETRANSMIT_WAIT         CLCWs with the flags Retransmit and Wait
  *       ▲ E1: the CLCW shows that FARM-1 is ready
  *     INITIALISING, INITIALISING_BC ◄── INITIAL           by directives
  *     any ──► INITIAL                                     alert, suspension, termination
  *
- * Calls: tell it what happened (fop_send, fop_direct, fop_clcw, fop_response, fop_expire); then
- * take all of fop_notice and fop_transmit; wake it at fop_deadline.
+ * Calls: push events (fop_send, fop_direct, fop_clcw, fop_response, fop_expire); then take all of
+ * fop_notice and fop_transmit; wake it at fop_deadline.
  */
 #ifndef FRAMES_FOP_H
 #define FRAMES_FOP_H

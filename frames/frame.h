@@ -88,7 +88,7 @@ struct frame {
     X(FECF, "fecf")             /* the check value differs: errors */                              \
     X(FIELD, "field")           /* a reserved or contradictory field */                            \
     X(SPACECRAFT, "spacecraft") /* another spacecraft's (frame_channel) */                         \
-    X(CHANNEL, "channel")       /* a virtual channel that nobody reads (for who counts) */         \
+    X(CHANNEL, "channel")       /* a virtual channel without a reader (for the caller's count) */  \
     X(REPEATED, "repeated")     /* the count of the frame before (mpdu_extract) */                 \
     X(NO_PACKETS, "no_packets") /* the zone is not packets (mpdu_extract) */
 
@@ -105,7 +105,7 @@ enum frame_verdict frame_parse(const struct frame_format *f, const void *data, s
                                struct frame *out);
 
 /*
- * Writes what is not zone of a TM, AOS or USLP frame of f->length octets: headers, pointer, insert
+ * Writes all of a TM, AOS or USLP frame of f->length octets but its zone: headers, pointer, insert
  * zone (zeros, or frame->insert of f->insert_len octets), secondary header (likewise: its first
  * octet is written, data from frame->secondary), OCF. Not the FECF. `only_idle` frames get their
  * virtual channel or pointer. Of *frame are used kind, scid, vcid, map, count, master_count,

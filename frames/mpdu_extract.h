@@ -48,7 +48,7 @@ struct mpdu_extract {
     struct packet_reader reader;
     struct slice rest; /* of the zone, unread */
     uint64_t expected; /* the next frame count */
-    bool counting;     /* a frame has come: `expected` means something */
+    bool counting;     /* a frame was received: `expected` is valid */
     bool following;    /* the position of the next packet header, or of a continuation, is known */
     bool abandoned;    /* the packet that was begun must be reported as abandoned */
     bool given;        /* a piece of the present packet was returned */

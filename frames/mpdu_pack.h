@@ -12,7 +12,7 @@
  *     if (mpdu_pack_full(p))
  *         mpdu_pack_close(p, NULL, &out);
  *
- * What of a packet does not fit goes to the front of the next frame. Long pieces of payload need
+ * The rest of a packet that does not fit begins the next frame. Long pieces of payload need
  * not be copied (gather_min): the frame is then a list of slices, some in the caller's frame
  * buffer, some in the payloads.
  */

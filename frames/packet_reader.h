@@ -18,7 +18,7 @@ struct packet_reader {
     uint64_t length_max; /* of a packet that is not idle, header included */
     uint8_t header[PACKET_HEADER_MAX];
     uint8_t header_have; /* octets in it; < the header's length */
-    bool open;           /* the header is whole, some of the payload is to come */
+    bool open;           /* the header is whole, some of the payload is missing */
     struct packet packet;
     uint64_t done; /* octets of the payload that were given */
 };

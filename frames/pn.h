@@ -21,7 +21,7 @@ enum pn_sequence {
  * `data`. */
 void pn_apply(enum pn_sequence sequence, const void *data, void *out, size_t len);
 
-/* The sequence itself: what frames of only idle data hold. */
+/* The sequence itself: the content of frames of only idle data. */
 void pn_fill(enum pn_sequence sequence, void *out, size_t len);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packets out of the TC frames of one virtual channel, of type BD, and of type AD when FARM-1 has
- * accepted these: whole ones, one after the other,
- * and such as come in segments, which are joined here. A frame that is missing costs the packets it
- * had a part of, and no other.
+ * accepted these.
+ * Packets are whole, one after the other, or in segments, which are joined here. A missing frame
+ * costs the packets that it had a part of, and no other.
  */
 #ifndef FRAMES_TC_EXTRACT_H
 #define FRAMES_TC_EXTRACT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packets into the TC frames of one virtual channel, type BD: no COP-1. Several packets share a
- * frame while they fit whole; a packet that is longer than a frame goes on in further ones, as
+ * frame while they fit whole; a packet that is longer than a frame continues in further ones, as
  * segments of 232.0-B 4.1.3.2.2, when the format has segment headers. The caller puts packets and
  * closes the frame when it is full, or has waited for long enough:
  *

@@ -20,7 +20,7 @@ enum event_kind {
     EVENT_OPEN,  /* a session opened */
     EVENT_CLOSE, /* a session closed; `cause` is an enum event_outcome */
     EVENT_TIMER, /* a timer expired; `cause` is an enum event_timer */
-    EVENT_LINK,  /* the link to `peer` went up or down; `cause` is an enum event_link, + 1 for up */
+    EVENT_LINK,  /* the link to `peer` changed; `cause` is an enum event_link, + 1 for up */
 };
 
 /* The direction of the link: to the peer (or both), or only from the peer. */

@@ -388,7 +388,7 @@ tick ltp_deadline(const struct ltp *l);
 /*
  * The next segment for the link to `peer`. The order is that of RFC 5326 §5 with retransmissions
  * first: cancels and their acknowledgements, report acknowledgements, reports, retransmitted data,
- * new data of the oldest session (all new data of one session before that of the next). The call is
+ * new data. All new data of one session precede those of the next, oldest first. The call is
  * the moment of transmission: it starts the timer of a checkpoint, report or cancel.
  *
  * All data segments of a block have exactly segment_max bytes, whatever their header's length, so
@@ -522,7 +522,7 @@ const char *ltp_learnt_name(enum ltp_learnt learnt);
     X(output_cancel_xmit_count)                                                                    \
     X(output_complete_count)                                                                       \
     X(output_cycles_count)      /* ours: checkpoints whose reports asked for data again */         \
-    X(output_cycle_limit_count) /* ours: sessions that ended for too many of these */              \
+    X(output_cycle_limit_count) /* ours: sessions cancelled for too many of these */               \
     X(input_seg_recv_red_count)                                                                    \
     X(input_seg_recv_red_bytes)                                                                    \
     X(input_seg_recv_green_count)                                                                  \

@@ -79,7 +79,7 @@ int plan_change(struct plan *p, uint64_t id, const struct plan_contact *contact)
 /* Removes a contact. Returns 0 or HELIO_ENOENT. */
 int plan_remove(struct plan *p, uint64_t id);
 
-/* Removes contacts and ranges that have ended by `now`. Returns the number of removed contacts. */
+/* Removes contacts and ranges that end at or before `now`. Returns the number of contacts. */
 size_t plan_drop_past(struct plan *p, tick now);
 
 /* The id of the contact with this start; 0: none. */

@@ -52,7 +52,7 @@ struct sle_config {
     uint64_t seed;      /* of the random numbers in credentials */
     uint64_t unix_ns;   /* Unix time at tick 0; see sle_clock_set */
     uint32_t links_max; /* links at once [1024] */
-    /* of a link's receive buffer [256 KiB]; a longer message makes it longer as its octets come */
+    /* of a link's receive buffer [256 KiB]; it grows with the octets of a longer message */
     uint32_t receive_bytes;
 };
 
@@ -131,7 +131,7 @@ const struct sle_counts *sle_instance_counts(const struct sle_instance *i);
  * change it. */
 tick sle_deadline(const struct sle *s);
 
-/* The link or instance whose time has come. */
+/* The link or instance whose deadline has passed. */
 struct sle_due {
     struct sle_link *link; /* poll it, write its output. NULL: the instance has none */
     /* NULL: the link's time. Without a link (FCLTU whose queue is still being radiated): call
@@ -174,8 +174,8 @@ struct sle_instance *sle_link_instance(const struct sle_link *l);
 const char *sle_link_peer(const struct sle_link *l);
 uint8_t sle_link_version(const struct sle_link *l); /* 0: not bound */
 
-/* True if octets may be read. False: read data is not polled yet (back-pressure), or the link has
- * ended. Meanwhile missing heartbeats do not count. */
+/* True if octets may be read. False: read data is not polled yet (back-pressure), or the link is
+ * closed. Meanwhile missing heartbeats do not count. */
 bool sle_link_reads(const struct sle_link *l);
 /* Returns memory for the next octets, *len >= 1 at most; NULL: no memory (the link continues when
  * there is some). sle_link_reads must be true. */
@@ -185,7 +185,7 @@ void sle_link_fed(struct sle_link *l, size_t len, tick now);
 /* TCP's urgent octet was received: the PEER-ABORT of the peer. Octets before and after it that were
  * not polled are discarded. */
 void sle_link_urgent(struct sle_link *l, uint8_t octet, tick now);
-/* The stream has ended, or failed. */
+/* The stream was closed, or failed. */
 void sle_link_closed(struct sle_link *l, tick now);
 
 /* Returns up to `max` slices (>= 1) to write in sequence; 0: none. They are valid until the next
@@ -241,7 +241,7 @@ enum sle_end {
     SLE_END_ABORTED,    /* we sent PEER-ABORT: abort */
     SLE_END_PEER_ABORT, /* the peer did: abort */
     SLE_END_TML, /* the transport mapping was violated, or its timers ran out: abort says which */
-    SLE_END_CLOSED, /* the connection ended unexpectedly */
+    SLE_END_CLOSED, /* the connection was closed unexpectedly */
     SLE_END_MEMORY,
     SLE_END_REPLAY /* BIND, or its return, had replayed credentials: reset */
 };

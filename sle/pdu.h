@@ -245,9 +245,9 @@ enum sle_pdu_verdict sle_buffer_next(const struct sle_dialect *d, struct slice *
 
 /* Iterates over a permittedGvcidSet that was read: begin with .rest = the set, all else 0. */
 struct sle_gvcids {
-    struct slice rest, list; /* masters to come; numbers of the one that is open */
+    struct slice rest, list; /* further masters; numbers of the one that is open */
     struct sle_gvcid master;
-    bool bad; /* it ended because of an error */
+    bool bad; /* it stopped because of an error */
 };
 /* The next channel, or whole master (vcid SLE_MASTER); false: there is no more. */
 bool sle_gvcids_next(struct sle_gvcids *it, struct sle_gvcid *out);

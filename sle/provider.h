@@ -85,7 +85,7 @@ void sle_provider_answer_start(struct sle_instance *i, unsigned diag, tick now);
 
 /* Ends an association that this end has bound (`initiate`), only in SLE_READY: the user has not
  * started, or has stopped. SLE_UNBOUND and SLE_OVER follow. Returns 0; HELIO_ESTOPPED: not in this
- * state, or the user has bound; HELIO_EINVAL: the reason; HELIO_ENOMEM: the link has ended. */
+ * state, or the user has bound; HELIO_EINVAL: the reason; HELIO_ENOMEM: the link is closed. */
 int sle_provider_unbind(struct sle_instance *i, enum sle_unbind reason, tick now);
 
 /* ---- return services ---- */
@@ -165,7 +165,7 @@ bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, ti
 tick sle_provider_cltu_deadline(const struct sle_instance *i);
 /* CLTUs that are held: in the queue, or being radiated. */
 uint32_t sle_provider_cltus_held(const struct sle_instance *i);
-/* Its radiation has begun; has ended, at this time. */
+/* Begin and end of its radiation, at this time. */
 void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick now);
 void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick now);
 void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status);

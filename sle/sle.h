@@ -61,7 +61,7 @@ const char *sle_mode_text(enum sle_mode mode); /* "onlt", "onlc", "offl", "fwd" 
     } while (false)
 
 /* The octet of a PEER-ABORT: SLE's own diagnostics below 128, those of the transport mapping from
- * there on. SLE_ABORT_UNKNOWN is never transmitted: the connection ended without a PEER-ABORT. */
+ * there on. SLE_ABORT_UNKNOWN is never transmitted: the connection closed without a PEER-ABORT. */
 #define SLE_ABORTS(X, P)                                                                           \
     X(P, ACCESS_DENIED, 0, "access denied")                                                        \
     X(P, UNEXPECTED_RESPONDER, 1, "unexpected responder id")                                       \

@@ -2,8 +2,8 @@
 /*
  * The ISP1 transport mapping (CCSDS 913.1-B-2 §3.3) over one byte stream, as rules without I/O: the
  * eight octets before each message, the context message of the initiator, heartbeats and the four
- * timers. What goes out and in is in sle/engine.h, which drives this; it is public for those who
- * read streams (captures, relays).
+ * timers. sle/engine.h drives it.
+ * It is public for programs that read streams (captures, relays).
  *
  *   type(1) 00 00 00 length(4) body     type 1: one SLE PDU, 2: context (12 octets), 3: heartbeat
  * (0)

@@ -36,9 +36,9 @@ struct sle_user_config {
 /* 0; HELIO_EINVAL; HELIO_EEXIST; HELIO_ENOMEM. */
 int sle_user_add(struct sle *s, const struct sle_user_config *config, struct sle_instance **out);
 
-/* Only in SLE_READY. SLE_STARTED follows, frames may come before it is polled. */
+/* Only in SLE_READY. SLE_STARTED follows, frames may arrive before it is polled. */
 int sle_user_start(struct sle_instance *i, const struct sle_start *start, tick now);
-/* Only in SLE_ACTIVE. Frames come until SLE_STOPPED. */
+/* Only in SLE_ACTIVE. Frames arrive until SLE_STOPPED. */
 int sle_user_stop(struct sle_instance *i, tick now);
 /* Only in SLE_READY. SLE_UNBOUND and SLE_OVER follow. */
 int sle_user_unbind(struct sle_instance *i, enum sle_unbind reason, tick now);

@@ -380,7 +380,7 @@ enum agent_action_kind {
     AGENT_DELIVER, /* give the payload to the registration; answer with agent_delivered */
     /* A bundle that was given away has expired or was deleted. From a link (from_link): end the
      * transmission if possible; agent_sent or agent_lost follows as usual. From a registration: the
-     * bundle has ended, do not call agent_delivered; it uses the window until agent_recalled. */
+     * bundle is deleted, do not call agent_delivered; it uses the window until agent_recalled. */
     AGENT_RECALL,
     AGENT_CONFIRM, /* answer to the owner of token: accepted */
     AGENT_REFUSED, /* answer to the owner of token: refused, with refusal */
@@ -421,7 +421,7 @@ struct agent_verified {
      * it was removed, another one to the same peer; -1: none. */
     int link;
     uint64_t bytes; /* of the bundle */
-    bool passed;    /* else it has ended (INSECURE) */
+    bool passed;    /* else it was deleted (INSECURE) */
     /* Or the token with its key does not respond, and the bundle waits: call again later. */
     bool absent;
 };
@@ -431,7 +431,7 @@ struct agent_verified {
  * the window of their endpoint; several peers take turns. */
 bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *out);
 
-/* How an accepted bundle ended at this node. Each is counted. */
+/* Reasons why an accepted bundle left this node. Each is counted. */
 #define AGENT_ENDS(X)                                                                              \
     X(FORWARDED, "forwarded")                                                                      \
     X(DELIVERED, "delivered")                                                                      \
@@ -442,7 +442,7 @@ bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *
     X(UNREADABLE, "unreadable") /* the store does not give it back, or not as it was */            \
     X(GAVE_WAY, "gave_way")     /* fragments of the bundle that had not grown for longest */       \
     X(DROPPED, "dropped")       /* it was full, and another one took its place */                  \
-    X(INSECURE, "insecure")     /* came in fragments: a security operation is missing or failed */ \
+    X(INSECURE, "insecure")     /* of fragments: a security operation is missing or failed */      \
     X(REDUNDANT, "redundant")   /* a fragment whose bytes are here, or were delivered */           \
     X(NOT_STORED, "not_stored") /* of fragments and what they make only: it was refused */
 #define AGENT_END_ENUM(name, text) END_##name,
@@ -484,7 +484,7 @@ struct agent_counters {
     uint64_t forgotten;       /* ids without memory: their duplicates are not detected */
     /* Ids that were displaced by newer ones before they expired: likewise. */
     uint64_t displaced;
-    uint64_t bundles, bytes, memory_bytes, resting_bytes; /* now; resting: in memory, give way */
+    uint64_t bundles, bytes, memory_bytes, resting_bytes; /* now; resting: may leave memory */
     uint64_t record_bytes;                  /* now: memory of bundles without their bytes */
     uint64_t arriving_bytes, sending_bytes; /* now: agent_reserve; links', not in memory_bytes */
     uint64_t seen_bytes;                    /* now: of ids to detect duplicates; never decreases */
@@ -582,7 +582,7 @@ bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out);
 enum agent_past {
     AGENT_NEVER_HERE, /* or it was forgotten: config.seen_max, config.returns_max, a restart */
     AGENT_WAS_FORWARDED,
-    AGENT_WAS_HERE, /* it was delivered, or ended otherwise */
+    AGENT_WAS_HERE, /* it was delivered or deleted */
 };
 enum agent_past agent_past(const struct agent *a, const struct bundle_id *id); /* no fragment */
 enum agent_past agent_past_key(const struct agent *a, uint64_t key); /* WAS_HERE: it was in use */

@@ -22,7 +22,7 @@ extern "C" {
     X(WAITING, "waiting")     /* apart: no route now */                                            \
     X(QUEUED, "queued")       /* in the queue of `link`, or of its endpoint here */                \
     X(ASSEMBLED, "assembled") /* fragments make this bundle together */                            \
-    X(UNREAD, "unread")       /* its bytes did not come from the store */                          \
+    X(UNREAD, "unread")       /* its bytes could not be read from the store */                     \
     X(SENT, "sent")           /* given to the link */                                              \
     X(CARRIED, "carried")     /* the link sends it in session `originator`, `session` */           \
     X(ACKNOWLEDGED, "acknowledged") /* the link is done: the neighbour has it */                   \
@@ -32,8 +32,8 @@ extern "C" {
     X(HANDED, "handed")             /* given to the application of `registration` */               \
     X(DELIVERED, "delivered")       /* which has it, and said so */                                \
     X(DECLINED, "declined")         /* or has it not, for this `reason` */                         \
-    X(REPORTED, "reported") /* a status report about it is on its way; `reason`: of what */        \
-    X(ENDED, "ended")       /* it is here no more; `reason`: how it ended */
+    X(REPORTED, "reported")         /* a status report about it was made; `reason`: of what */     \
+    X(ENDED, "ended")               /* it left the node, for this `reason` */
 
 #define BUNDLE_EVENT_ENUM(name, text) BUNDLE_##name,
 enum bundle_event_kind { BUNDLE_EVENTS(BUNDLE_EVENT_ENUM) BUNDLE_EVENT_COUNT };
@@ -62,7 +62,7 @@ struct bundle_event {
     const char *reason;           /* NULL: none */
     int code;    /* code of the reason: REFUSED an enum agent_refusal, ENDED an enum agent_end */
     bool copy;   /* a copy for one of several routes; key is the bundle's */
-    bool fanned; /* ENDED: it had several copies, and all of them have ended */
+    bool fanned; /* ENDED: it had several copies, and all of them are finished */
     bool whole;  /* a bundle joined from fragments: counted as its fragments */
 };
 

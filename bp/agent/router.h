@@ -64,7 +64,7 @@ struct router_query {
     /* Links to the previous node are no answer. If there is no other link, now or later, the answer
      * is ROUTER_NONE. */
     bool onward;
-    int avoid; /* the link that it came from, or that failed last: use another one if possible */
+    int avoid; /* the link that brought it, or that failed last: use another one if possible */
     /* Booking of a noted answer that is still valid for it: its volume is available to it; 0:
      * none. */
     uint64_t booking;
@@ -140,12 +140,12 @@ struct router_ops {
     bool by_destination;
     struct router_answer (*ask)(void *router, const struct router_query *q);
     /* Can one bundle have routes over both links? True is always permitted; false only if it is
-     * certain. When a link goes up or down, the agent asks again for bundles of the links that it
+     * certain. When the state of a link changes, the agent asks again for bundles of links that it
      * meets. NULL: true. */
     bool (*meet)(const void *router, uint32_t link, uint32_t other);
     /* NULL: bookings are all 0, and no notes are needed. */
     void (*note)(void *router, const struct router_note *n);
-    /* A link was added or removed, or went up or down; called after the agent's own change. True:
+    /* A link was added or removed, or changed its state; called after the agent's own change. True:
      * the agent must ask again for bundles without a link, or for those that `touches` selects.
      * NULL: never. */
     bool (*changed)(void *router, uint32_t link, const struct router_link *state, tick now);
@@ -158,8 +158,8 @@ struct router_ops {
     /* True: answers may have changed, and the agent asks again for waiting bundles. Not NULL if
      * deadline is not. */
     bool (*expire)(void *router, tick now);
-    /* What answers have cost so far, in units of some 100 ns; it only grows. The agent ends a round
-     * of questions that have cost ASK_WORK_MAX, and goes on in the next call. NULL: little. */
+    /* The cost of all answers, in units of some 100 ns; it only grows. The agent ends a round of
+     * questions at a cost of ASK_WORK_MAX, and continues in the next call. NULL: little. */
     uint64_t (*work)(const void *router);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The store interface of the agent. A backend is one struct of functions. All calls of one store
- * come from one thread (the node's storage thread) and block until the medium has finished. They
+ * are made by one thread (the node's storage thread) and block until the medium has finished. They
  * work in transactions: puts and removes between begin and commit become durable together.
  */
 #ifndef BP_STORE_H

@@ -42,8 +42,8 @@ enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
 #define BUNDLE_INLINE_MAX 32       /* extension blocks in the array of struct bundle */
 #define BUNDLE_REST_MAX (1u << 20) /* further extension blocks of a bundle, bytes in all */
 #define BUNDLE_HEAD_MAX                                                                            \
-    2048 /* room that bundle_encode may need in front of the payload, unless unknown               \
-            blocks are carried: bundle_head_size tells */
+    2048 /* room that bundle_encode may need in front of the payload; with unknown                 \
+            blocks: see bundle_head_size */
 /* The same for a bundle whose EIDs are ipn EIDs or dtn:none, and whose only extension blocks are a
  * QoS block and those above. */
 #define BUNDLE_HEAD_IPN 256

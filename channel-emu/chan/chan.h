@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One direction of a link, pure: frames go in with the time of their arrival, and come out when
- * they would have arrived at the far end. In between: a queue, serialisation at the nominal rate,
- * contacts, erasures (by a trace, in Gilbert-Elliott bursts, independent, by rule), propagation
- * delay, jitter, duplication and corruption. The emulator runs it on the real clock, the simulators
- * on a virtual one. The model in words: docs/channel.md.
+ * One direction of a link, pure. Input are frames with the time of their arrival; output are frames
+ * at the time of their arrival at the far end. In between: a queue, serialisation at the nominal
+ * rate, contacts, erasures (by a trace, in Gilbert-Elliott bursts, independent, by rule),
+ * propagation delay, jitter, duplication and corruption. The emulator runs it on the real clock,
+ * the simulators on a virtual one. The model in words: docs/channel.md.
  */
 #ifndef CHANNEL_EMU_CHAN_H
 #define CHANNEL_EMU_CHAN_H
@@ -59,8 +59,8 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
  * common. */
 bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to);
 
-/* What can befall a frame. One that several would have met counts under the first in this order:
- * queue, codel, rule, outage, trace, burst, random, handover; memory and end come last. */
+/* Reasons for the loss of a frame. If several apply, it counts under the first in this order:
+ * queue, codel, rule, outage, trace, burst, random, handover, memory, end. */
 enum chan_reason {
     CHAN_TRACE,                   /* met a bad step */
     CHAN_RANDOM,                  /* independent loss */
@@ -198,9 +198,9 @@ struct chan_config {
     /* takes this transmitter's line (chan_shared.h) instead of one of its own: rate, queue, CoDel,
      * marks and hold are not used. NULL: none */
     struct chan_shared *shared;
-    const tick *cuts; /* rising, not after the origin but as `now` is: what entered before a cut */
-    size_t
-        cut_count; /* and would arrive after it is lost; what waits then takes no line any more */
+    const tick *cuts; /* rising, not after the origin but as `now` is: frames that entered before */
+    size_t cut_count; /* a cut and would arrive after it are lost; queued ones then take no line at
+                         all */
     /* chan_change may be called. With this, or with changes, CoDel, marks, cuts or a shared line,
      * the fate of a queued frame is undecided until the line takes it. */
     bool live;

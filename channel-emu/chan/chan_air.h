@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the air does to a downlink, by models of the literature (docs/helio-trace.md has the
- * formulas): a profile of the turbulence, the Rytov variance of a plane wave over it, the
- * gamma-gamma parameters of Al-Habash et al., the aperture averaging of weak turbulence. Elevations
- * are in degrees, 5 to 90. The errors of the formulas are in docs/channel.md.
+ * Effects of the air on a downlink, by models of the literature (docs/helio-trace.md has the
+ * formulas). They are a profile of the turbulence, the Rytov variance of a plane wave over it, the
+ * gamma-gamma parameters of Al-Habash et al., and the aperture averaging of weak turbulence.
+ * Elevations are in degrees, 5 to 90. The errors of the formulas are in docs/channel.md.
  */
 #ifndef CHANNEL_EMU_CHAN_AIR_H
 #define CHANNEL_EMU_CHAN_AIR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Normal processes whose power spectrum is flat up to a corner and falls with -8/3 or -17/3 above
- * it: white numbers through a row of poles, and of zeros between them at equal ratios, so that the
- * slope is, on average, the wanted one. With -8/3 the crossings of a threshold have no finite rate
+ * it. White numbers pass a row of poles, and of zeros between them at equal ratios, so that the
+ * average slope is the wanted one. With -8/3 the crossings of a threshold have no finite rate
  * (Rice's formula: the second moment of the spectrum diverges), until an inner scale bounds it.
  */
 #ifndef CHANNEL_EMU_CHAN_FILTER_H
@@ -26,9 +26,9 @@ struct chan_filter {
 
 /* Mean 0, deviation 1, and a correlation of 1/e after so many steps, 2 to 10^7. `inner_steps` is
  * the time in which an eddy of the inner scale drifts by, CHAN_FILTER_INNER_MIN steps to half the
- * coherence: above its frequency the spectrum falls with four powers more, so that crossings are as
- * many as with the exponential of Tatarskii's spectrum; 0: none. What is in the states goes on: a
- * filter that was in use before changes without a leap. Begins zeroed. */
+ * coherence; 0: none. Above its frequency the spectrum falls with four powers more, so that the
+ * number of crossings is that of the exponential of Tatarskii's spectrum. The states are kept: a
+ * filter in use changes without a leap. Begins zeroed. */
 void chan_filter_set(struct chan_filter *f, enum chan_slope slope, double coherence_steps,
                      double inner_steps);
 

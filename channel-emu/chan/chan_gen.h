@@ -65,10 +65,10 @@ const char *gen_model_name(enum gen_model model);
 /* Is a trace whose file names this generator drawn from a model (not measured, not unknown)? */
 bool gen_synthetic(const char *generator);
 
-/* Adds exactly `steps` steps to an empty trace. Of a renewal process each run is
- * rounded to whole steps, one at least; it begins in equilibrium, somewhere in a good or a bad run
- * as long ones are met more often, and the last run is cut. The specification has
- * been checked for the trace's step. 0, HELIO_ENOMEM, HELIO_EINVAL (steps 0). */
+/* Adds exactly `steps` steps to an empty trace. Each run of a renewal process is rounded to whole
+ * steps, one at least. The process begins in equilibrium, somewhere in a good or a bad run (long
+ * runs are more likely), and the last run is cut. The specification has been checked for the
+ * trace's step. Returns 0, HELIO_ENOMEM, HELIO_EINVAL (steps 0). */
 int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed);
 
 /* What a file says of a trace that gen_trace has made. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extra delays with a given distribution, each of which remembers the one before: a normal number
- * that goes on as an autoregressive process of first order is taken to the distribution by its
- * quantiles (a Gaussian copula).
+ * Extra delays with a given distribution, each correlated with the previous one. An autoregressive
+ * process of first order gives normal numbers, and quantiles map them to the distribution (a
+ * Gaussian copula).
  */
 #ifndef CHANNEL_EMU_CHAN_JITTER_H
 #define CHANNEL_EMU_CHAN_JITTER_H

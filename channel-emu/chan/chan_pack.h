@@ -22,9 +22,9 @@ extern "C" {
  * 0, HELIO_ENOMEM, HELIO_EINVAL (an empty trace). */
 int trace_pack(const struct trace *t, const struct trace_about *about, uint8_t **out, size_t *len);
 
-/* The whole of a file into an empty trace; step_fixed keeps the trace's own step. 0, HELIO_ENOMEM,
- * or HELIO_EFORMAT with the line or offset and the reason in `error` (TRACE_PACK_ERROR_MAX bytes);
- * then the trace may hold a part of the runs. `about` may be NULL. */
+/* Reads a whole file into an empty trace; step_fixed keeps the trace's own step. Returns 0,
+ * HELIO_ENOMEM, or HELIO_EFORMAT. Then `error` has the line or offset and the reason
+ * (TRACE_PACK_ERROR_MAX bytes), and the trace may hold a part of the runs. `about` may be NULL. */
 int trace_unpack(struct trace *t, struct trace_about *about, struct slice file, bool step_fixed,
                  char *error);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clouds over several ground stations. Over each is a cloud when a normal number of it is below the
- * quantile of the covered share; it is made of one that all stations have in common and one of its
- * own (a Gaussian copula with one factor). Each of these is drawn anew at random times, so that a
- * single station, and stations that know nothing of each other, see an exact process of two states
- * with exponential times.
+ * Clouds over several ground stations. A station has a cloud when its normal number is below the
+ * quantile of the covered share. This number is the sum of one that all stations share and one of
+ * its own (a Gaussian copula with one factor). Each of these is drawn anew at random times, so that
+ * a single station, and stations that know nothing of each other, see an exact process of two
+ * states with exponential times.
  */
 #ifndef CHANNEL_EMU_CHAN_SITES_H
 #define CHANNEL_EMU_CHAN_SITES_H

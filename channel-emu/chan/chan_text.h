@@ -10,8 +10,8 @@
  *   dtnsim  `a contact START END FROM TO RATE`, seconds, of one direction (DtnSim)
  *   frames  the title `time_UNIT,lost`, then a row for each frame: `12.25,0`, or 1: lost
  * `#` begins a comment. `# step_ns N` before the first run sets the duration of a step, `# end_s T`
- * the end of a trace of contacts; `# generator WORD`, `# parameters TEXT` and `# seed N` say where
- * the trace comes from. Blank lines and a carriage return at the end of a line are allowed.
+ * the end of a trace of contacts; `# generator WORD`, `# parameters TEXT` and `# seed N` are
+ * the origin of the trace. Blank lines and a carriage return at the end of a line are allowed.
  */
 #ifndef CHANNEL_EMU_CHAN_TEXT_H
 #define CHANNEL_EMU_CHAN_TEXT_H
