@@ -100,7 +100,7 @@ class Files(unittest.TestCase):
             self.assertEqual(again[key], lost[key], key)
 
     def test_errors(self):
-        self.assertIn("as in 1:17", run("helio-analyze", "x", "--html", "y", "--session", "17", code=2).stderr)
+        self.assertIn("such as 1:17", run("helio-analyze", "x", "--html", "y", "--session", "17", code=2).stderr)
         self.assertIn("is for --html or --extract", run("helio-analyze", "x", "--session", "1:17", code=2).stderr)
         self.assertIn("0 to 64", run("helio-analyze", "x", "--html", "y", "--timeline", "65", code=2).stderr)
         error = run("helio-analyze", OUT / "sender.csv", "--html", OUT / "no" / "page.html", code=2).stderr
