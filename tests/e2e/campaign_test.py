@@ -34,7 +34,7 @@ class Campaign(Base):
                 ("mode: fast\nexperiments: [{name: x}]\n", 1, "none of sim, relay, bridge"),
                 ("title: x\n", 1, "at least one experiment"), ("experiments: [{name: x}, {name: x}]\n", 1, "already"),
                 ("experiments:\n  - name: x\n    sweep: {trace: []}\n", 3, "empty"),
-                ("a: [1\n", 2, ""), ("experiments: [{name: a b}]\n", 1, "letters"),
+                ("a: [1\n", 1, "this line has a [ without its ]"), ("experiments: [{name: a b}]\n", 1, "letters"),
                 ("experiments:\n  - name: x\n    sweep: {[a]: [1]}\n", 3, "a key is one word"),
                 ("experiments:\n  - name: x\n    sweep: {sessions: 1-8}\n", 3, "in a list: [1-8]")):
             with self.subTest(text=text):
