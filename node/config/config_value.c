@@ -25,9 +25,7 @@ static int set_eid(struct eid *field, const char *text, char *why, size_t cap)
     }
     if (eid_parse(text, field) == 0)
         return 0;
-    if (mend_eid(text, ".0", right))
-        snprintf(why, cap, "\"%s\" is not an endpoint id; did you mean %s?", text, right);
-    else if (mend_eid(text, "/", right))
+    if (mend_eid(text, ".0", right) || mend_eid(text, "/", right))
         snprintf(why, cap, "\"%s\" is not an endpoint id; did you mean %s?", text, right);
     else
         snprintf(why, cap, "\"%s\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/",

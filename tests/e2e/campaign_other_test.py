@@ -345,7 +345,7 @@ sys.exit(code)"""
             with self.subTest(rto=rto, delay=delay):
                 error = campaign(self.file(head.replace("bundle: 50kB", f"bundle: 50kB, rto: {rto}, delay: {delay}")), "--out", self.out, "--no-report", code=1).stderr
                 self.assertIn(f"\n    of the command {wanted}\n    of the file {wanted}\n", error)
-                self.assertEqual(re.findall(r"WARNING: (.*)", error), [f"system odd: {text}" for text in told])
+                self.assertEqual([line for line in re.findall(r"WARNING: (.*)", error) if "warm-up" not in line], [f"system odd: {text}" for text in told])
                 if rto == "auto":  # our own nodes begin with the same one
                     values = {"rto": "auto", "delay": delay, "processing": "4ms", "segment": "1024B", "recovery": "default"}
                     self.assertEqual(campaign_live.link_keys(values)["rto"], wanted.split()[0])

@@ -18,7 +18,7 @@
 static void take_destination(struct argp_state *state, char *arg, void *base)
 {
     struct ping_options *o = base;
-    struct eid eid;
+    struct eid eid = {0};
     if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
         argument_want(state, arg, "an echo endpoint, such as ipn:2.128");
     if (eid_is_node(&eid))
