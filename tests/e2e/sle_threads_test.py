@@ -71,7 +71,7 @@ class ThreadsTest(sle_case.SleCase):
             self.assert_complete(f"out{k}", COUNT - first[k - 1])
         status = self.status()
         self.assertEqual(status["threads"]["count"], 3)
-        self.assertGreater(status["threads"]["octets"], COUNT * FRAME // 4)  # the loop writes more on a busy machine
+        self.assertGreater(status["threads"]["octets"], COUNT * FRAME)
         for i in status["instances"]:
             c = i["counts"]
             self.assertEqual((c["frames_discarded"], c["frames_dropped"], c["auth_failed"]), (0, 0, 0))
