@@ -330,7 +330,7 @@ void kind_retry(struct agent *a, const struct record *r)
         ask_kind(a, r->kind);
 }
 
-/* Whoever changes links or routes again and again, the questions have a part of the time. */
+/* However often links or routes change, questions take at most a part of the time. */
 static void rest_asking(struct agent *a, uint64_t work)
 {
     if (a->router.ops->work != NULL)

@@ -219,7 +219,7 @@ except (OSError, http.client.HTTPException):
             self.assertEqual(sorted(page.evaluate("[...document.querySelectorAll('#map [data-node]')].map((e) => e.dataset.node)")), ["ipn:1.0", "ipn:2.0", "ipn:3.0", "ipn:4.0"])
             self.assertEqual(page.evaluate("document.querySelectorAll('#map g[data-from]').length"), 5)
             self.assertIn("not asked", page.evaluate("document.querySelector('#map [data-node=\"ipn:4.0\"]').textContent"))
-            wait("document.querySelector('#map g[data-from=\"ipn:1.0\"] path').getAttribute('class') == 'lane good'")
+            wait("document.querySelector('#map g[data-from=\"ipn:1.0\"] path').getAttribute('class') == 'arc good'")
             # where bundles wait, and why
             wait("[...document.querySelectorAll('#waits tr[data-node=\"ipn:3.0\"]')].some((e) => /no link's queue\\s+7\\s.*a contact to come/s.test(e.innerText))")
             wait("[...document.querySelectorAll('#backlog tr[data-node=\"ipn:3.0\"]')].some((e) => /ipn:4.0\\s+7\\s/.test(e.innerText))")

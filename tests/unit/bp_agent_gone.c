@@ -9,7 +9,7 @@
 
 #define HONEST_LINK 0 /* of ipn:1.0 */
 #define WAY 1         /* to ipn:3.0, for all bundles here */
-#define GUEST 2       /* the first link of neighbours that come and go */
+#define PASSER 2      /* the first link of neighbours that come and go */
 
 #define HAND 2 /* bundles that the way has in hand */
 
@@ -99,9 +99,9 @@ START_TEST(thousands_of_names_have_one_turn)
     static struct scene s;
     start(&s);
     for (uint64_t i = 0; i < NAMES; i++) {
-        come(&s, GUEST, i);
-        bring(&s, GUEST, i);
-        go(&s, GUEST);
+        come(&s, PASSER, i);
+        bring(&s, PASSER, i);
+        go(&s, PASSER);
     }
     for (uint64_t i = 0; i < HONEST; i++)
         bring(&s, HONEST_LINK, i);
@@ -124,10 +124,10 @@ START_TEST(names_that_come_while_the_link_sends)
     agent_link(s.n.a, WAY, true, s.n.now);
     const uint64_t there = (uint64_t)_i, links = there + 1;
     for (uint64_t i = 0; i < STEPS; i++) {
-        come(&s, GUEST + (uint32_t)(i % links), i);
-        bring(&s, GUEST + (uint32_t)(i % links), i);
+        come(&s, PASSER + (uint32_t)(i % links), i);
+        bring(&s, PASSER + (uint32_t)(i % links), i);
         if (i >= there)
-            go(&s, GUEST + (uint32_t)((i - there) % links));
+            go(&s, PASSER + (uint32_t)((i - there) % links));
         send_some(&s, 1);
     }
     ck_assert_uint_ge(s.honest, STEPS * 7 / 10 / (there + 2));
@@ -142,13 +142,13 @@ START_TEST(who_is_there_has_a_turn)
     static struct scene s;
     start(&s);
     for (uint64_t i = 0; i < NAMES; i++) {
-        come(&s, GUEST, i);
-        bring(&s, GUEST, i);
-        go(&s, GUEST);
+        come(&s, PASSER, i);
+        bring(&s, PASSER, i);
+        go(&s, PASSER);
     }
-    come(&s, GUEST, 1); /* has a bundle in the common turn */
+    come(&s, PASSER, 1); /* has a bundle in the common turn */
     for (uint64_t i = 0; i < HONEST; i++)
-        bring_from(&s, GUEST, "ipn:1.1", 1000 + i);
+        bring_from(&s, PASSER, "ipn:1.1", 1000 + i);
     agent_link(s.n.a, WAY, true, s.n.now);
     send_some(&s, 2 * HONEST);
     ck_assert_uint_ge(s.honest, HONEST * 9 / 10);
@@ -169,13 +169,13 @@ START_TEST(drawn_from_seeds)
     for (uint64_t i = 1; i < 600; i++) {
         const uint32_t k = (uint32_t)rng_below(&r, LINKS), what = (uint32_t)rng_below(&r, 8);
         if (what < 2 && !there[k]) {
-            come(&s, GUEST + k, rng_below(&r, PEERS));
+            come(&s, PASSER + k, rng_below(&r, PEERS));
             there[k] = true;
         } else if (what == 2 && there[k]) {
-            go(&s, GUEST + k);
+            go(&s, PASSER + k);
             there[k] = false;
         } else if (what < 5 && there[k]) {
-            bring(&s, GUEST + k, i);
+            bring(&s, PASSER + k, i);
         } else if (what == 5) {
             bring(&s, HONEST_LINK, i);
         } else if (what == 6 && s.first < s.last) {
