@@ -166,6 +166,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->leaving);
     list_init(&a->resuming);
     list_init(&a->sending_waits);
+    wastes_init(&a->wastes);
     list_init(&a->asking);
     heap_init(&a->moving);
     kinds_init(&a->unrouted_kinds);
@@ -468,6 +469,7 @@ void agent_expire(struct agent *a, struct agent_now now)
     uint64_t n = EXPIRE_SLICE; /* of many bundles that expire at once, the rest follows later */
     n = n < a->config.place_slice ? n : a->config.place_slice;
     const uint64_t from = ask_work(a);
+    waste_expire(a);
     for (; n > 0 && agenda_due(&a->timers) <= now.now && agenda_len(&a->timers) > 0; n--) {
         if (ask_work(a) - from >= ASK_WORK_MAX)
             break;
@@ -494,7 +496,7 @@ tick agent_deadline(const struct agent *a)
     tick due = ops->deadline == NULL ? TICK_NEVER : ops->deadline(a->router.state);
     if (kinds_due(a))
         due = tick_min(due, a->ask_from);
-    return tick_min(due, agenda_due(&a->timers));
+    return tick_min(tick_min(due, waste_due(a)), agenda_due(&a->timers));
 }
 
 const struct agent_counters *agent_counters(const struct agent *a)

@@ -278,6 +278,7 @@ void agent_check(const struct agent *a)
     assert(kinds_check(a) == s.sorted);
     seen_check(&a->seen);
     assert(c->seen_bytes == seen_bytes(&a->seen) && c->displaced == a->seen.displaced);
+    waste_check(a);
     returns_check(&a->returns);
     quota_check(a);
     bound_check(a);

@@ -17,6 +17,7 @@
 #include "bp/agent/agent_record.h"
 #include "bp/agent/agent_service.h"
 #include "bp/agent/agent_state.h"
+#include "bp/agent/agent_waste.h"
 #include "bp/agent/event.h"
 #include "bp/agent/returns.h"
 #include "bp/agent/router.h"
@@ -50,6 +51,7 @@ struct queue {
      * of these before the next bundle (agent_sending.c). */
     uint64_t sending;
     struct list sending_wait;
+    struct waste waste;
     struct service service;
     struct list parties;                          /* of a link (agent_party.c) */
     struct excess party_bytes[BUNDLE_PRIORITIES]; /* of these */
@@ -160,11 +162,9 @@ struct account {
     uint32_t links;      /* configured links to this peer; if any, it has a share */
     struct list sharing; /* in agent.sharers, for a peer with a share */
     bool unproven;       /* the common account of all unproven sources of a peer */
-    /* Of a proven source: bundles with lower keys are charged to the common account. */
-    uint64_t after;
-    /* Of a common account: the key of the latest bundle. */
-    uint64_t last;
-    struct list proven; /* of a peer: its proven sources, least recently used first */
+    uint64_t after;      /* of a proven source: lower keys are charged to the common account */
+    uint64_t last;       /* of a common account: the key of the latest bundle */
+    struct list proven;  /* of a peer: its proven sources, least recently used first */
     size_t proven_len;
     tick proven_next; /* no further source is proven before */
     /* Of a user: all of its bundles, including those charged to reserved parts. */
@@ -179,8 +179,7 @@ struct account {
     struct list resting; /* of a backlog: records whose bytes may leave memory (agent_memory.c) */
     struct list by_resting; /* in agent.resting */
     uint64_t resting_bytes;
-    /* Of a peer: hash of the destination of its latest bundle; 0: none. */
-    uint64_t last_to;
+    uint64_t last_to; /* of a peer: hash of its latest bundle's destination; 0: none */
     /* Of a peer: when a bundle last had another destination than the one before; 0: never. */
     tick mixed;
 };
@@ -254,6 +253,7 @@ struct agent {
     struct routes routes; /* the router, unless another one is set */
     struct seen seen;
     struct returns returns;
+    struct wastes wastes;
     struct hash declined;              /* agent_declined.c */
     struct hash peers, sources, users; /* accounts */
     struct hash backlogs;     /* accounts, each for the bundles of one peer to one destination */

@@ -85,6 +85,7 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     l->peer = *peer;
     l->life = ++a->link_lives;
     queue_init(&l->queue, window);
+    waste_begin(a, &l->queue);
     kinds_init(&l->kinds);
     list_init(&l->leaving);
     a->links[link] = l;
@@ -181,6 +182,8 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     list_sub(&l->queue.node);
     list_sub(&l->queue.sending_wait);
     take_back_given(a, &l->queue.busy);
+    waste_lost(a, &l->queue, UINT64_MAX);
+    list_sub(&l->queue.waste.node);
     l->queue.gone = true;
     list_add_tail(&a->leaving, &l->leaving);
     (void)links_leave(a, a->config.place_slice);
@@ -268,8 +271,10 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     if (up && !q->open)
         service_init(&q->service, a->now.now);
     memory_open(a, q, up);
-    if (!up)
+    if (!up) {
         queue_close(a, q);
+        waste_lost(a, q, UINT64_MAX);
+    }
     if (changed)
         agent_link_changed(a, link);
     if (!up)

@@ -29,6 +29,7 @@ void queue_init(struct queue *q, uint64_t window)
     list_init(&q->resumed);
     list_init(&q->resuming);
     list_init(&q->sending_wait);
+    waste_init(&q->waste);
     list_init(&q->parties);
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
         excess_init(&q->party_bytes[p]);
@@ -305,9 +306,14 @@ int queue_load(struct agent *a, struct record *r, struct agent_action *out)
 
 static int load_record(struct agent *a, struct record *r, struct agent_action *out)
 {
-    if (r->role == ROLE_COPY)
-        return copies_load(a, r, out);
-    return r->role == ROLE_WHOLE ? fragment_join(a, r, out) : queue_load(a, r, out);
+    struct queue *q = r->queue;
+    const uint64_t bytes = r->bytes;
+    const int loads = r->role == ROLE_COPY    ? copies_load(a, r, out)
+                      : r->role == ROLE_WHOLE ? fragment_join(a, r, out)
+                                              : queue_load(a, r, out);
+    if (loads)
+        waste_work(q, bytes);
+    return loads;
 }
 
 /* The first of a queue is loaded although the memory is full, if it can be given then. */
@@ -444,6 +450,8 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
     if (!list_empty(&q->resumed))
         return 0; /* those that come back go first, in their order; then it is woken */
     list_sub(&q->sending_wait);
+    if (waste_rests(a, q))
+        return 0;
     for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
         const enum bundle_priority next = bands_turn(&q->bands);
         if (next != BUNDLE_PRIORITIES && count_given(q) < q->window) {

@@ -111,6 +111,7 @@ void sending_add(struct agent *a, struct record *r, const struct buf *out)
     r->sending = out->cap;
     r->queue->sending += out->cap;
     a->counters.sending_bytes += out->cap;
+    waste_work(r->queue, out->cap);
     const bool first = r->queue->sending == out->cap && out->cap > link_part(a);
     if (first && a->sending_beyond == NULL && a->counters.sending_bytes >= rest_of(a))
         a->sending_beyond = r->queue;

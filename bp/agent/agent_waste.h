@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work for peers that connect, or are heard, and then take nothing. Private to bp/agent. */
+#ifndef BP_AGENT_WASTE_H
+#define BP_AGENT_WASTE_H
+
+#include "base/list.h"
+#include "base/tick.h"
+
+struct agent;
+struct queue;
+
+/* Of a link. It rests until `until`, in agent.wastes.resting. */
+struct waste {
+    struct list node;
+    tick until;
+    uint64_t work; /* octets loaded and encoded for it, of bundles that its peer has not taken */
+};
+
+/* Of all links. */
+struct wastes {
+    struct list resting; /* by `until` */
+    tick paid;           /* when their waste so far is paid */
+};
+
+#define WASTE_RATE (UINT64_C(64) << 20) /* octets/s that all links together may waste */
+#define WASTE_FREE TICK_S               /* so much of it at once without a rest */
+
+void waste_init(struct waste *w);
+void wastes_init(struct wastes *all);
+/* A new link. Names of unconfigured peers come and go, so it rests like one that has wasted. */
+void waste_begin(struct agent *a, struct queue *q);
+/* So many octets were loaded or encoded for it. */
+void waste_work(struct queue *q, uint64_t octets);
+/* The peer has taken a bundle for which so many octets were worked at most. */
+void waste_taken(struct queue *q, uint64_t octets);
+/* The peer has not taken it: so many octets at most were for nothing. UINT64_MAX: all. */
+void waste_lost(struct agent *a, struct queue *q, uint64_t octets);
+/* No bundle is loaded or encoded for the link now. */
+bool waste_rests(const struct agent *a, const struct queue *q);
+/* Ends the rests that are due; when the next one is. */
+void waste_expire(struct agent *a);
+tick waste_due(const struct agent *a);
+void waste_check(const struct agent *a);
+
+#endif

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long bundles wait for absent neighbours. An attacker connects under their names, reads 100 octets and leaves, again and again: other flows keep their goodput."""
+import select
+import time
+
+from attack import main
+from bundle_wire import Sender, bundle
+from tcpcl_wire import connect
+
+NEIGHBOURS, EACH, SIZE = 8, 3, 40000000
+TAKEN, PATIENCE = 100, 0.5  # octets that each connection reads, and the seconds that it waits for them
+KEPT = 0.4
+
+
+def come_and_go(port, number):
+    """One of the processes, each in the name of another neighbour."""
+    def go(until):
+        while time.monotonic() < until:
+            try:
+                with connect(port, name=f"ipn:{number}.0", source=f"127.0.0.{number - 60}") as s:
+                    if select.select([s], [], [], PATIENCE)[0]:
+                        s.recv(TAKEN)
+            except OSError:
+                time.sleep(0.01)
+    return go
+
+
+def run(scene):
+    """Node 4 sends three bundles of 40 MB for each of eight neighbours of node 2, which are away. Node 1 sends to node 3 through node 2, and an application of node 2 does so as well."""
+    first, entry, port, back = scene.ports(4)
+    tcpcl = {"adapter": "tcpcl", "tls": "off"}
+    keys = {"rate": "100Mbit/s", "sessions": 100, "rto": "500ms"}
+    numbers = range(101, 101 + NEIGHBOURS)
+    scene.node(1, [{**tcpcl, "name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{first}"}], extra="routes:\n  - {to: 'ipn:3.*', via: to-2}\n")
+    victim = scene.node(2, [{**tcpcl, "name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{first}"},
+                            {**tcpcl, "name": "from-4", "peer": "ipn:4.0", "local": f"127.0.0.1:{entry}"}, scene.link(3, port, back, **keys)] +
+                        [{**tcpcl, "name": f"to-{n}", "peer": f"ipn:{n}.0", "local": f"127.0.0.1:{entry}"} for n in numbers],
+                        store=f"{{path: {scene.lab.path('store2')}, durability: async}}")
+    scene.node(3, [scene.link(2, back, port, **keys)], extra="routes:\n  - {to: 'ipn:1.*', via: to-2}\n")
+    scene.receiver(3)
+
+    def flow():
+        return scene.goodput(1, 3, payload="50kB", window=20)
+
+    def application():
+        return scene.goodput(2, 3, payload="50kB", window=20)
+
+    before = {"flow": flow(), "application": application()}
+    sender = Sender(entry, 4)
+    for i in range(NEIGHBOURS * EACH):
+        sender.send(bundle((4, 66), (numbers[i % NEIGHBOURS], 77), i, payload=bytes(SIZE), lifetime_ms=600000))
+    until = time.monotonic() + 60
+    while scene.control(2, "status")["bundles"] < NEIGHBOURS * EACH and time.monotonic() < until:
+        time.sleep(0.2)
+    sender.s.close()
+    with scene.attack(*[come_and_go(entry, n) for n in numbers], settle=2, least={"connections": 50}):
+        during = {"flow": flow(), "application": application()}
+        status = scene.control(2, "status")
+    scene.figure("connections", scene.attacked["connections"])
+    scene.figure("node 2", {"before": before, "during": during, **status})
+    scene.took_place("MB of bundles", round(status["bytes"] / 1e6), NEIGHBOURS * EACH * SIZE // 10**6)
+    for name in before:
+        scene.bound(f"goodput kept, {name}", round(during[name] / before[name], 4), ">=", KEPT)
+    scene.bound("anonymous memory, MiB", scene.anonymous_peak(victim), "<=", 1024 + 64)
+    scene.recovery(flow, before["flow"])
+
+
+if __name__ == "__main__":
+    main(run)
