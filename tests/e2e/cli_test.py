@@ -16,7 +16,7 @@ commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["st
             "helio-frames": ["gen", "info", "convert", "fop", "farm"], "helio-plan": ["check", "convert", "show", "route", "import"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "stream", "status", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [], "helio-sync": ["send", "receive"],
-            "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge", "sim"], "helio-csts": ["provider", "monitor", "forward"]}
+            "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge", "sim"], "helio-csts": ["provider", "monitor", "forward", "data"]}
 
 
 def run(*words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forward Frame (buffered, and sequence-controlled) between helio-csts and a peer that is not ours: its PDUs are encoded and decoded by
+"""Forward Frame (buffered, and sequence-controlled) and data delivery between helio-csts and a peer that is not ours: its PDUs are encoded and decoded by
 asn1tools from csts.asn1.
 
 usage: VENV/bin/python csts_peer_test.py HELIO-CSTS FIGURES OUT"""
@@ -22,6 +22,7 @@ ASSOCIATION = {"type": FRAMEWORK + "3.1", "role": ("association", None)}
 SERVICE = "1.3.112.4.4.1.2.3"
 NONE, UNUSED = ("notUsed", None), ("unused", None)
 SEQUENCED = {"type": FRAMEWORK + "3.4.1.2", "role": ("prime", None)}
+DELIVERY, DATA_SERVICE = {"type": FRAMEWORK + "3.3", "role": ("prime", None)}, "1.3.112.4.4.1.2.0"
 COMPLETED = {"of": ("procedure", PROCEDURE), "id": FRAMEWORK + "4.4.2.1"}
 FRAMES = [bytes([i]) * (100 + i) for i in range(1, 51)]
 
@@ -155,10 +156,10 @@ class ForwardTest(unittest.TestCase):
             self.assertEqual(got, [(i, ("opaque", f)) for i, f in enumerate(FRAMES, 1)])
             self.assertIn("50 frames sent, 50 reported as processed", r.stdout)
 
-    def associate(self, peer, procedure=PROCEDURE, extension=NONE):
+    def associate(self, peer, procedure=PROCEDURE, extension=NONE, service=SERVICE):
         peer.sock.sendall(bytes.fromhex("020000000000000c49535031000000010019000a"))
-        peer.send("bind", {"head": head(0, ASSOCIATION), "initiator": "CENTRE", "port": "FF", "service": SERVICE, "version": 2, "extension": NONE,
-                           "instance": {"spacecraft": "1.3.112.4.7.0", "facility": "1.3.112.4.6.0", "type": SERVICE, "number": 1}})
+        peer.send("bind", {"head": head(0, ASSOCIATION), "initiator": "CENTRE", "port": "FF", "service": service, "version": 2, "extension": NONE,
+                           "instance": {"spacecraft": "1.3.112.4.7.0", "facility": "1.3.112.4.6.0", "type": service, "number": 1}})
         self.assertEqual(peer.receive(), ("bindReturn", {"head": peer.positive(0), "responder": "STATION"}))
         peer.send("start", {"head": head(1, procedure), "extension": extension})
         self.assertEqual(peer.receive(), ("startReturn", peer.positive(1)))
@@ -270,6 +271,79 @@ class ForwardTest(unittest.TestCase):
             self.expect_event(peer, "4.4.2.1", "processed")
             self.stop(peer, SEQUENCED)
         self.assertEqual(uplink.read_bytes(), b"\0\0\0\x19" + b"x" * 25 + b"\0\0\0\xfa" + b"x" * 250 + b"\0\0\0\1y")
+
+    def delivery_window(self, *times):
+        """The extension of START of data delivery; times in s since 1970."""
+        def known(t):
+            days, us = divmod(round(t * 1e6), 86400 * 1000000)
+            return ("known", ("milli", (days + 4383).to_bytes(2, "big") + (us // 1000).to_bytes(4, "big") + (us % 1000).to_bytes(2, "big")))
+        window = {"earliest": known(times[0]), "latest": known(times[1]), "extension": NONE} if times else \
+            {"earliest": ("undefined", None), "latest": ("undefined", None), "extension": NONE}
+        return ("external", embed("3.3.2.1", self.spec.encode("Window", window)))
+
+    @staticmethod
+    def end_of_data(number):
+        return {"head": head(number, DELIVERY), "at": ("milli", bytes.fromhex("6248046af4190000")), "value": ("empty", None), "extension": NONE,
+                "event": {"of": ("procedure", DELIVERY), "id": FRAMEWORK + "4.3.2.3"}}
+
+    def test_our_data_provider(self):
+        path = pathlib.Path(OUT, "down.bin")
+        path.write_bytes(b"".join(len(f).to_bytes(4, "big") + f for f in FRAMES))
+        with self.provider("--downlink", path, "--delivery-buffer", "7") as (peer, _):
+            now = time.time()
+            self.associate(peer, DELIVERY, self.delivery_window(now - 3600, now + 1), DATA_SERVICE)
+            elements, sizes = [], []
+            while not elements or elements[-1][0] != "notify":
+                name, value = peer.receive()
+                self.assertEqual(name, "returnBuffer")
+                elements += value
+                sizes.append(len(value))
+            *frames, (_, end) = elements
+            self.assertEqual([(kind, v["head"]["procedure"], v["sequence"], v["data"], v["extension"]) for kind, v in frames],
+                             [("transfer", DELIVERY, i, ("opaque", f), NONE) for i, f in enumerate(FRAMES)])
+            self.assertEqual({**end, "head": None, "at": None}, {**self.end_of_data(0), "head": None, "at": None})
+            self.assertEqual(sizes, [7] * 7 + [2])
+            self.stop(peer, DELIVERY)
+
+    def deliver(self, peer):
+        """A provider of data delivery that is not ours: FRAMES in buffers of 11, then the end of data."""
+        peer.octets(20)
+        _, bind = peer.receive()
+        self.assertEqual((bind["service"], bind["instance"]["type"]), (DATA_SERVICE, DATA_SERVICE))
+        peer.send("bindReturn", {"head": peer.positive(bind["head"]["invokeId"]), "responder": "STATION"})
+        name, value = peer.receive()
+        self.assertEqual((name, value["head"]["procedure"], value["extension"]), ("start", DELIVERY, self.delivery_window()))
+        peer.answer("startReturn", value["head"]["invokeId"])
+        elements = [("transfer", {"head": head(10 + i, DELIVERY), "generated": ("milli", bytes.fromhex("6248046af4190000")), "sequence": i, "data": ("opaque", f),
+                                  "extension": NONE}) for i, f in enumerate(FRAMES)]
+        elements.append(("notify", self.end_of_data(99)))
+        for i in range(0, len(elements), 11):
+            peer.send("returnBuffer", elements[i:i + 11])
+        for expected, answer in (("stop", "stopReturn"), ("unbind", "unbindReturn")):
+            name, value = peer.receive()
+            self.assertEqual(name, expected)
+            peer.answer(answer, value["head"]["invokeId"])
+
+    def test_our_data_user(self):
+        path, failed = pathlib.Path(OUT, "received.bin"), []
+        path.unlink(missing_ok=True)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(60)
+
+            def serve():
+                try:
+                    with server.accept()[0] as sock:
+                        self.deliver(Peer(self.spec, sock))
+                except Exception as e:  # pylint: disable=broad-exception-caught
+                    failed.append(e)
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            r = subprocess.run([PROGRAM, "data", f"127.0.0.1:{server.getsockname()[1]}", path], timeout=120, capture_output=True, text=True, check=False)
+            thread.join(60)
+        self.assertEqual((r.returncode, failed), (0, []), r.stderr)
+        self.assertEqual(path.read_bytes(), b"".join(len(f).to_bytes(4, "big") + f for f in FRAMES))
+        self.assertIn("50 frames of", r.stdout)
 
 
 if __name__ == "__main__":

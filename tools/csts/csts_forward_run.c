@@ -79,23 +79,11 @@ static const char *status_text(enum csts_processed status)
     return words[status];
 }
 
-static const char *production_text(enum csts_production production)
-{
-    static const char *const words[] = {"configured", "operational", "interrupted", "halted"};
-    return words[production];
-}
-
 /* What the notification says of it; NULL: nothing that is known. */
 static const char *production_of(const struct csts_notice *n)
 {
-    struct slice rest = n->pdu.u.notify.values;
-    struct csts_value v;
-    if (!n->processing.change)
-        return production_text(n->processing.production);
-    if (n->pdu.u.notify.kind != CSTS_EVENT_VALUES || !csts_values_next(&rest, &v) ||
-        v.state != CSTS_VALID || v.pdv.data.len != 3 || v.pdv.data.data[2] > CSTS_HALTED)
-        return NULL;
-    return production_text((enum csts_production)v.pdv.data.data[2]);
+    return n->processing.change ? csts_production_of(&n->pdu.u.notify)
+                                : csts_production_text(n->processing.production);
 }
 
 static void print_text(const struct csts_processing *p, const char *time, const char *production)
@@ -314,7 +302,7 @@ static void take_notify(struct sender *s, const struct csts_notice *n)
     }
     const char *production = p->change ? production_of(n) : NULL;
     const bool halted = production != NULL && !s->options->reset &&
-                        strcmp(production, production_text(CSTS_HALTED)) == 0;
+                        strcmp(production, csts_production_text(CSTS_HALTED)) == 0;
     if (s->fates[s->frames.len - 1] == UNREPORTED && !halted)
         return;
     if (s->fates[s->frames.len - 1] == UNREPORTED && s->phase == SENDING)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A provider of Monitored Data: one service instance, whose parameters are the rows of a table; and
- * of Forward Frame, if it has an uplink. The table and the metrics are looked at every so often;
- * what has changed is set, and events whose value has changed are raised.
+ * A provider of Monitored Data: one service instance, whose parameters are the rows of a table; of
+ * Forward Frame, if it has an uplink; and of buffered data delivery, if it has a downlink. The
+ * table and the metrics are looked at every so often; what has changed is set, and events whose
+ * value has changed are raised.
  *
  * What can go wrong: the table cannot be read, or has other rows than at the start: the values stay
  * as they were, and the log says so once. No metrics: their values are unavailable.
@@ -41,8 +42,9 @@ struct station {
     struct say_few lines[LINES_COUNT];
     struct alarm left_out; /* lines were left out: their number is logged then */
     struct csts *csts;
-    struct csts_service *service, *forward; /* forward NULL: there is none */
+    struct csts_service *service, *forward, *delivery; /* the last two: NULL: there is none */
     struct csts_uplink uplink;
+    struct csts_downlink downlink;
     struct csts_host host;
     struct sle_secure secure;
     struct certificates certificates;
@@ -277,12 +279,15 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
     const bool reports = csts_oid_is(&n->pdu.procedure.type, CSTS_NOTIFICATION);
     const bool frames = csts_oid_is(&n->pdu.procedure.type, CSTS_BUFFERED_DATA_PROCESSING) ||
                         csts_oid_is(&n->pdu.procedure.type, CSTS_SEQUENCE_CONTROLLED);
-    const char *what = frames ? "frames" : reports ? "notifications" : "reports";
+    const bool data = csts_oid_is(&n->pdu.procedure.type, CSTS_BUFFERED_DATA_DELIVERY);
+    const char *what = frames ? "frames" : data ? "data" : reports ? "notifications" : "reports";
     switch (n->kind) {
     case CSTS_TOLD_BOUND:
         say_line_of(v->station, LINES_USERS, LEVEL_INFO, "%s has bound, from %s", peer, v->from);
         break;
     case CSTS_TOLD_STARTED:
+        if (data)
+            csts_downlink_start(&v->station->downlink);
         say_line_of(v->station, LINES_USERS, LEVEL_INFO, "%s has started %s", peer, what);
         break;
     case CSTS_TOLD_STOPPED:
@@ -315,7 +320,14 @@ static void on_gone(void *context, struct csts_conn *c, int error)
     free_visitor(v);
 }
 
-static const struct csts_conn_user conn_user = {on_notice, on_gone, NULL};
+static void on_room(void *context, struct csts_conn *c)
+{
+    struct station *t = ((struct visitor *)context)->station;
+    if (t->delivery != NULL && csts_service_link(t->delivery) == csts_conn_link(c))
+        csts_downlink_room(&t->downlink);
+}
+
+static const struct csts_conn_user conn_user = {on_notice, on_gone, on_room};
 
 static void tell_refusal(struct station *t)
 {
@@ -394,12 +406,19 @@ static int open_service(struct station *t, struct sle_digests *digests)
     t->service = csts_service_new(t->csts, &c);
     if (t->service == NULL)
         return HELIO_ENOMEM;
-    const int e = add_rows(t);
-    if (e < 0 || t->options->uplink == NULL)
-        return e;
-    c.id.type = csts_known_oid(CSTS_FORWARD_FRAME);
-    t->forward = csts_service_new(t->csts, &c);
-    return t->forward == NULL ? HELIO_ENOMEM : csts_forward_set(t->forward, &t->options->forward);
+    int e = add_rows(t);
+    if (e >= 0 && t->options->uplink != NULL) {
+        c.id.type = csts_known_oid(CSTS_FORWARD_FRAME);
+        t->forward = csts_service_new(t->csts, &c);
+        e = t->forward == NULL ? HELIO_ENOMEM : csts_forward_set(t->forward, &t->options->forward);
+    }
+    if (e >= 0 && t->options->downlink.path != NULL) {
+        c.id.type = t->options->data_type;
+        t->delivery = csts_service_new(t->csts, &c);
+        e = t->delivery == NULL ? HELIO_ENOMEM
+                                : csts_delivery_set(t->delivery, &t->options->delivery);
+    }
+    return e;
 }
 
 static int open_uplink(struct station *t)
@@ -412,6 +431,22 @@ static int open_uplink(struct station *t)
     if (e < 0)
         say(&t->log, LEVEL_ERROR, "uplink %s: %s", o->uplink, helio_strerror(e));
     (void)priority_short_turns(); /* frames are paced, also beside other programs */
+    return e;
+}
+
+static int open_downlink(struct station *t)
+{
+    const struct provider_options *o = t->options;
+    if (t->delivery == NULL)
+        return 0;
+    const int e = csts_downlink_open(&t->downlink, &t->host, t->delivery, &o->downlink,
+                                     !o->delivery.real_time, &t->log);
+    if (e < 0) {
+        say(&t->log, LEVEL_ERROR, "downlink %s: %s", o->downlink.path,
+            e == HELIO_EFORMAT ? "this is no file of frames" : helio_strerror(e));
+        if (t->forward != NULL)
+            csts_uplink_close(&t->uplink);
+    }
     return e;
 }
 
@@ -445,6 +480,8 @@ static void on_signal(void *context, int number)
         tell_frames(t);
         csts_uplink_close(&t->uplink);
     }
+    if (t->delivery != NULL)
+        csts_downlink_close(&t->downlink);
     if (t->options->has_metrics)
         fetch_fini(&t->fetch);
     stream_unlisten(t->listener);
@@ -482,7 +519,7 @@ static int run_station(struct station *t)
     t->signals = uv_signals_open(t->world, numbers, 3, on_signal, t);
     csts_host_init(&t->host, t->world, t->csts);
     t->host.secure = t->secure.tls == NULL ? NULL : &t->secure;
-    if (t->signals == NULL || open_uplink(t) < 0) {
+    if (t->signals == NULL || open_uplink(t) < 0 || open_downlink(t) < 0) {
         stream_unlisten(t->listener);
         csts_host_fini(&t->host);
         if (t->signals != NULL)

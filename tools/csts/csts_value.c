@@ -208,6 +208,22 @@ const char *csts_time_text(struct sle_time t, char out[CSTS_TIME_TEXT])
     return out;
 }
 
+const char *csts_production_text(enum csts_production production)
+{
+    static const char *const words[] = {"configured", "operational", "interrupted", "halted"};
+    return words[production];
+}
+
+const char *csts_production_of(const struct csts_notify *n)
+{
+    struct slice rest = n->values;
+    struct csts_value v;
+    if (n->kind != CSTS_EVENT_VALUES || !csts_values_next(&rest, &v) || v.state != CSTS_VALID ||
+        v.pdv.data.len != 3 || v.pdv.data.data[2] > CSTS_HALTED)
+        return NULL;
+    return csts_production_text((enum csts_production)v.pdv.data.data[2]);
+}
+
 const char *csts_refusal_text(const struct csts_diagnostic *d, char *out, size_t cap)
 {
     static const char *const lists[] = {"unknown functional resource",

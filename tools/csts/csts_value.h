@@ -29,6 +29,9 @@ json_t *figure_decode(struct slice in);
 enum { CSTS_TIME_TEXT = 64 };
 /* Writes the time in UTC with microseconds. Returns out. */
 const char *csts_time_text(struct sle_time t, char out[CSTS_TIME_TEXT]);
+/* The production status of a NOTIFY of its change; NULL: none that is known. */
+const char *csts_production_of(const struct csts_notify *n);
+const char *csts_production_text(enum csts_production production); /* static */
 /* Writes why a return is negative into out[cap]. Returns out. */
 const char *csts_refusal_text(const struct csts_diagnostic *d, char *out, size_t cap);
 

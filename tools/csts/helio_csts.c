@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-csts provider|monitor|forward: Monitored Data and Forward Frame of the Cross Support
- * Transfer Services. This file has the command line. What can go wrong: a wrong option, or options
- * that contradict each other (exit 2).
+ * helio-csts provider|monitor|forward|data: Monitored Data, Forward Frame and buffered data
+ * delivery of the Cross Support Transfer Services. This file has the command line. What can go
+ * wrong: a wrong option, or options that contradict each other (exit 2).
  */
 #include "tools/csts/helio_csts.h"
 
@@ -14,6 +14,9 @@
 #include "os/arguments.h"
 #include "os/process.h"
 #include "os/secret_file.h"
+
+/* No book has a service of plain frames: both ends agree on its identifier. */
+#define DATA_SERVICE "1.3.112.4.4.1.2.0"
 
 struct command {
     const char *name, *args; /* "helio-csts COMMAND" */
@@ -162,6 +165,25 @@ static void set_uplink(struct argp_state *state, const struct argument *row, cha
     (void)address_parse(arg, &o->uplink_to); /* else it is a file */
 }
 
+static void set_downlink(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
+{
+    struct provider_options *o = argument_field(row, base);
+    (void)state;
+    o->downlink.path = arg;
+    (void)address_parse(arg, &o->downlink.at); /* else it is a file */
+}
+
+static void check_downlink(struct argp_state *state, const struct provider_options *o)
+{
+    const struct csts_downlink_config *d = &o->downlink;
+    const bool file = d->path != NULL && !address_given(&d->at);
+    if (!file && (d->frame > 0 || d->rate > 0))
+        argp_error(state, "--downlink-frame and --downlink-rate are of --downlink FILE");
+    if (file && o->delivery.real_time && d->rate == 0)
+        argp_error(state, "--delivery-mode real-time of a file needs --downlink-rate");
+}
+
 static void take_figures(struct argp_state *state, char *arg, void *base)
 {
     struct provider_options *o = &((struct options *)base)->provider;
@@ -182,6 +204,7 @@ static void check_provider(struct argp_state *state, void *base)
         argp_error(state, "--latency is of --forward-mode timely");
     if (o->forward.sequenced && o->forward.timely)
         argp_error(state, "--sequenced and --forward-mode timely exclude each other");
+    check_downlink(state, o);
     check_terms(state, &o->terms, true);
 }
 
@@ -217,6 +240,27 @@ static const struct argument provider_options[] = {
      .group = 2, TIME(TICK_MS), FIELD(provider.forward.latency)},
     {"queue", 0, "SIZE", .help = "Of frames (4 MiB)", .group = 2, .type = OPTION_SIZE, .min = 1024,
      .max = 1u << 30, FIELD(provider.forward.queue_max)},
+    {"downlink", 0, "SOURCE",
+     .help = "Data delivery, too: frames of this file, or datagrams to this ADDRESS", .group = 3,
+     .own = set_downlink, FIELD(provider)},
+    {"downlink-frame", 0, "N",
+     .help = "Octets of each frame of the file (it has lengths: 4 octets before each)", .group = 3,
+     COUNT(1, 65535), FIELD(provider.downlink.frame)},
+    {"downlink-rate", 0, "RATE",
+     .help = "Of the file, from the start of the program on (all frames are there at the start)",
+     .group = 3, .type = OPTION_RATE, .min = 1, FIELD(provider.downlink.rate)},
+    {"delivery-mode", 0, "MODE",
+     .help = "complete (default): frames are kept, and the user has all of its window; real-time: "
+             "it has them as they come, and a slow user misses some",
+     .group = 3, WORD("complete|real-time"), FIELD(provider.delivery.real_time)},
+    {"delivery-buffer", 0, "N", .help = "Frames of a return buffer (20)", .group = 3,
+     COUNT(1, 10000), FIELD(provider.delivery.buffer_max)},
+    {"delivery-latency", 0, "TIME", .help = "Then a return buffer is sent that is not full (1s)",
+     .group = 3, TIME(TICK_MS), FIELD(provider.delivery.latency)},
+    {"store", 0, "SIZE", .help = "complete: frames of datagrams that are kept (64 MiB)", .group = 3,
+     .type = OPTION_SIZE, .min = 1024, .max = UINT32_MAX, FIELD(provider.downlink.store_max)},
+    {"data-service", 0, "OID", .help = "Of the service (1.3.112.4.4.1.2.0, a placeholder)",
+     .group = 3, .own = set_oid, FIELD(provider.data_type)},
     NAMES(provider, "STATION", "CENTRE"),
     {0}};
 
@@ -382,6 +426,54 @@ static const struct argument forward_options[] = {
     NAMES(forward, "CENTRE", "STATION"),
     {0}};
 
+/* ---- data ---- */
+
+static void take_data(struct argp_state *state, char *arg, void *base)
+{
+    struct data_options *o = &((struct options *)base)->data;
+    if (state->arg_num > 1)
+        argp_error(state, "\"%s\" is one word too many", arg);
+    if (state->arg_num == 0) {
+        o->to_address = argument_address(state, arg);
+        return;
+    }
+    o->out = arg;
+    (void)address_parse(arg, &o->out_to); /* else it is a file */
+}
+
+static void check_data(struct argp_state *state, void *base)
+{
+    const struct data_options *o = &((struct options *)base)->data;
+    if (o->out == NULL)
+        argp_error(state, "ADDRESS or TARGET is missing: the provider's, such as 127.0.0.1:5200, "
+                          "and a file or an address for the frames");
+    check_terms(state, &o->terms, false);
+}
+
+static int run_data(const struct options *o)
+{
+    return csts_run_data(&o->data);
+}
+
+static const struct argument data_options[] = {
+    {"from", 0, "WHEN",
+     .help = "Frames that were generated from then on: a time, or now, now-10s, +2s", .group = 1,
+     .own = set_when, FIELD(data.from)},
+    {"to", 0, "WHEN", .help = "Until then; both are needed in complete mode", .group = 1,
+     .own = set_when, FIELD(data.to)},
+    {"count", 'n', "N", .help = "End after so many frames", .group = 1, COUNT(1, 0),
+     FIELD(data.frames)},
+    {"time", 't', "TIME", .help = "End after so much time", .group = 1, TIME(TICK_MS),
+     FIELD(data.time)},
+    {"json", 0, .help = "A line of JSON for each frame and notification, and for the sum",
+     .group = 1, FLAG, FIELD(data.json)},
+    {"wait", 0, "TIME", .help = "For the BIND, and for the end (30s)", .group = 1, TIME(TICK_MS),
+     FIELD(data.wait)},
+    {"data-service", 0, "OID", .help = "Of the service (1.3.112.4.4.1.2.0, a placeholder)",
+     .group = 1, .own = set_oid, FIELD(data.terms.instance.type)},
+    NAMES(data, "CENTRE", "STATION"),
+    {0}};
+
 /* ---- all ---- */
 
 static const struct command commands[] = {
@@ -406,15 +498,25 @@ static const struct command commands[] = {
      "Sends the frames of a file to a provider with --uplink, and prints what it processed.\v"
      "examples:\n"
      "  helio-csts forward 127.0.0.1:5200 frames.bin --frame 1024\n"
-     "\nexit codes: 0 all frames were radiated, 1 not, 2 usage or file"}};
+     "\nexit codes: 0 all frames were radiated, 1 not, 2 usage or file"},
+    {"helio-csts data", "ADDRESS TARGET", run_data, data_options,
+     offsetof(struct options, data.terms), take_data, check_data,
+     "Writes the frames of a provider with --downlink to TARGET: behind those of a file, or as "
+     "datagrams to an address.\v"
+     "examples (with `helio-csts provider examples/csts-figures.csv --downlink frames.bin` "
+     "running):\n"
+     "  helio-csts data 127.0.0.1:5200 received.bin --from now-1h --to now+1s\n"
+     "\nexit codes: 0 all went in order, 1 not, 2 usage, 3 frames are missing: they were "
+     "discarded,\nor no longer kept"}};
 
 static const char usage[] =
     "Usage: helio-csts provider FIGURES.csv   figures of a station for users to read\n"
     "       helio-csts monitor ADDRESS        their values, once or in a cycle; events\n"
     "       helio-csts forward ADDRESS FRAMES frames to a provider's uplink\n"
+    "       helio-csts data ADDRESS TARGET    frames from a provider's downlink\n"
     "       helio-csts --version\n"
-    "Monitored Data and Forward Frame (CCSDS 922.1, 922.3) of the Cross Support Transfer "
-    "Services.\n"
+    "Monitored Data and Forward Frame (CCSDS 922.1, 922.3) of the Cross Support Transfer\n"
+    "Services, and buffered data delivery of their framework (921.1).\n"
     "`helio-csts COMMAND --help` shows more.\n"
     "\n"
     "examples:\n"
@@ -428,10 +530,13 @@ static struct options defaults(void)
                      .every = TICK_S,
                      .cycle_min = 100 * TICK_MS},
         .monitor = {.terms = {.id = "CENTRE", .peer = "STATION"}, .wait = 30 * TICK_S},
-        .forward = {
-            .terms = {.id = "CENTRE", .peer = "STATION"}, .buffer = 20, .wait = 30 * TICK_S}};
-    struct csts_terms *both[] = {&o.provider.terms, &o.monitor.terms, &o.forward.terms};
-    for (int i = 0; i < 3; i++) {
+        .forward = {.terms = {.id = "CENTRE", .peer = "STATION"},
+                    .buffer = 20,
+                    .wait = 30 * TICK_S},
+        .data = {.terms = {.id = "CENTRE", .peer = "STATION"}, .wait = 30 * TICK_S}};
+    struct csts_terms *both[] = {&o.provider.terms, &o.monitor.terms, &o.forward.terms,
+                                 &o.data.terms};
+    for (int i = 0; i < 4; i++) {
         both[i]->port = "MD";
         both[i]->hash = SLE_SHA256;
         both[i]->log = LEVEL_INFO;
@@ -443,7 +548,12 @@ static struct options defaults(void)
     }
     o.forward.terms.port = "FF";
     o.forward.terms.instance.type = csts_known_oid(CSTS_FORWARD_FRAME);
+    o.data.terms.port = "DATA";
+    (void)csts_oid_parse(DATA_SERVICE, &o.provider.data_type);
+    o.data.terms.instance.type = o.provider.data_type;
+    o.provider.downlink.store_max = 64u << 20;
     (void)csts_oid_parse("1.3.112.4.4.2.1.10002", &o.provider.forward.resource);
+    (void)csts_oid_parse("1.3.112.4.4.2.1.10003", &o.provider.delivery.resource);
     (void)address_of("127.0.0.1", 5200, &o.provider.listen);
     return o;
 }

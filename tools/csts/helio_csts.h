@@ -4,9 +4,11 @@
 #define TOOLS_CSTS_HELIO_CSTS_H
 
 #include "cla/framed/isp1_conn.h"
+#include "csts/delivery.h"
 #include "csts/forward.h"
 #include "os/address.h"
 #include "os/say.h"
+#include "tools/csts/csts_downlink.h"
 #include "tools/sle/sle_when.h"
 
 enum { CSTS_NAMES_MAX = 256, CSTS_BUFFER_MAX = 256 /* frames of a forward buffer */ };
@@ -41,6 +43,10 @@ struct provider_options {
     struct address uplink_to;
     uint64_t uplink_rate; /* bit/s; 0: no limit */
     struct csts_forward_config forward;
+    /* buffered data delivery */
+    struct csts_downlink_config downlink; /* path NULL: there is no such service */
+    struct csts_delivery_config delivery;
+    struct csts_oid data_type; /* of its service */
 };
 
 struct forward_options {
@@ -55,6 +61,17 @@ struct forward_options {
     bool reset;     /* go on after an expired or interrupted frame */
     struct user_when earliest, latest;
     tick wait;
+};
+
+struct data_options {
+    struct csts_terms terms;
+    struct address to_address;
+    const char *out; /* a file, or an address: */
+    struct address out_to;
+    struct user_when from, to;
+    uint64_t frames;
+    bool json;
+    tick time, wait;
 };
 
 struct monitor_options {
@@ -76,6 +93,7 @@ struct options {
     struct provider_options provider;
     struct monitor_options monitor;
     struct forward_options forward;
+    struct data_options data;
 };
 
 /* The engine of one side, with its peer; digests is the hash's context. NULL: memory is out. */
@@ -93,5 +111,6 @@ const char *csts_end_words(const struct csts_notice *over, char *room, size_t ca
 int csts_run_provider(const struct provider_options *o);
 int csts_run_monitor(const struct monitor_options *o);
 int csts_run_forward(const struct forward_options *o);
+int csts_run_data(const struct data_options *o);
 
 #endif
