@@ -16,7 +16,7 @@ commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["st
             "helio-frames": ["gen", "info", "convert", "fop", "farm"], "helio-plan": ["check", "convert", "show", "route", "import"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "stream", "status", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [], "helio-sync": ["send", "receive"],
-            "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge", "sim"], "helio-csts": ["provider", "monitor", "forward", "data"]}
+            "helio-lab": [], "helio-sle": ["provider", "import", "user", "bench", "bridge", "sim"], "helio-csts": ["provider", "monitor", "forward", "data"]}
 
 
 def run(*words):
@@ -125,7 +125,7 @@ MISTAKES = (
     ("helio-trace", "convert", GONE, "x"), ("helio-trace", "convert", "A", GONE), ("helio-trace", "from-power", GONE, "--mean-margin", "3", "-o", "x"),
     ("helio-trace", "gen", "--preset", "H", "--duration", "1s", "-o", GONE), ("helio-tune", "--trace", GONE), ("helio-campaign", GONE), ("helio-campaign", "wrong"),
     ("helio-lab", GONE, "up"), ("helio-lab", "wrong", "check"), ("helio-lab", GONE, "down"), ("helio-lab", GONE, "logs"),
-    ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"), ("helio-csts", "provider", GONE), ("helio-csts", "provider", "wrong"),
+    ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"), ("helio-sle", "import", GONE), ("helio-sle", "import", "wrong"), ("helio-csts", "provider", GONE), ("helio-csts", "provider", "wrong"),
     ("helio-perf", "client", "--socket", GONE), ("helio-ping", "--socket", GONE, "nobody"),
     ("helio-send", "--socket", GONE, "ipn:2.1", GONE), ("helio-recv", "--socket", GONE, "-o", GONE),
     ("helio-sync", "send", "--socket", GONE, GONE, "ipn:2.1"), ("helio-sync", "receive", "--socket", GONE, "--from", "ipn:1.*", GONE))

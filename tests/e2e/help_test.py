@@ -19,7 +19,7 @@ BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "links", "stream", "change", "status", "check"),
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint", "sign", "verify", "encrypt", "decrypt", "explain"),
                "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert", "fop", "farm"),
-               "helio-sle": ("provider", "user", "bench", "bridge", "sim", "modem", "control"), "helio-csts": ("provider", "monitor", "forward", "data"), "helio-store": ("check", "list", "export", "repair"),
+               "helio-sle": ("provider", "import", "user", "bench", "bridge", "sim", "modem", "control"), "helio-csts": ("provider", "monitor", "forward", "data"), "helio-store": ("check", "list", "export", "repair"),
                "helio-ltp": ("send", "receive"), "helio-sync": ("send", "receive"), "helio-lab": ("passes",)}
 # Examples have fixed ports: where that is permitted, each is in a network of its own.
 PREFIX = ALONE if subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode == 0 else []

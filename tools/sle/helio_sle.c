@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-sle provider|user|bench|bridge|sim: Space Link Extension. This file has the command line.
+ * helio-sle provider|import|user|bench|bridge|sim: Space Link Extension. This file has the command
+ * line.
  * What can go wrong: a wrong option, or options that contradict each other (exit 2).
  */
 #include <stdlib.h>
@@ -49,6 +50,33 @@ static const struct argument provider_options[] = {
     {"keys", 0, .help = "Print the keys of the configuration", .group = 1, SLE_FLAG(provider.keys)},
     {"log", 'l', "LEVEL", .help = "error, warning or info (default)", .group = 1,
      SLE_LOG(provider.log)},
+    {0}};
+
+/* ---- import ---- */
+
+static void take_exchanged(struct argp_state *state, char *arg, void *base)
+{
+    struct import_options *o = &((struct options *)base)->import;
+    if (o->len == IMPORT_FILES_MAX)
+        argp_error(state, "at most %d files", IMPORT_FILES_MAX);
+    o->files[o->len++] = arg;
+}
+
+static void check_import(struct argp_state *state, void *base)
+{
+    if (((const struct options *)base)->import.len == 0)
+        argp_error(state,
+                   "FILE is missing: service instances (JSON), or a database of the SLE API");
+}
+
+static int run_import(const struct options *o)
+{
+    return command_import(&o->import);
+}
+
+static const struct argument import_options[] = {
+    {"output", 'o', "FILE", .help = "Write it to this file, for this user alone", .group = 1,
+     SLE_FIELD(import.output)},
     {0}};
 
 /* ---- bench ---- */
@@ -218,6 +246,15 @@ static const struct command commands[] = {
      "  helio-sle provider --check examples/sle-station.yaml\n"
      "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage or configuration",
      NULL},
+    {"helio-sle import", "FILE...", take_exchanged, check_import, run_import, import_options,
+     "Writes a provider's configuration from files that stations exchange: service instances in "
+     "JSON, databases of the SLE API.\v"
+     "examples:\n"
+     "  helio-sle import examples/sle-import/proxy.txt \\\n"
+     "    examples/sle-import/instances.json -o station.yaml\n"
+     "  helio-sle provider --check station.yaml\n"
+     "\nexit codes: 0 done, 1 it could not be written, 2 usage, or a file is wrong",
+     NULL},
     {"helio-sle user", "ADDRESS...", sle_take_place, sle_check_user, sle_run_user, sle_user_options,
      "Binds a service instance, takes its frames or sends CLTUs, and unbinds.\v"
      "examples (with `helio-sle provider examples/sle-station.yaml` running):\n"
@@ -309,6 +346,7 @@ static struct options defaults(void)
 
 static const char usage[] =
     "Usage: helio-sle provider CONFIG.yaml     service instances for users to bind\n"
+    "       helio-sle import FILE...           its configuration from files of other programs\n"
     "       helio-sle user ADDRESS OPTIONS     frames from a provider, or CLTUs to it\n"
     "       helio-sle bench                    how fast, on this machine\n"
     "       helio-sle bridge --datagrams ADDRESS  a provider of frames that arrive by UDP\n"

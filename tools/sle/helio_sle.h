@@ -13,6 +13,13 @@ struct provider_options {
     enum say_level log;
 };
 
+enum { IMPORT_FILES_MAX = 16 };
+struct import_options {
+    const char *files[IMPORT_FILES_MAX];
+    size_t len;
+    const char *output; /* NULL: standard output */
+};
+
 struct bench_options {
     uint64_t buffer, frame, instances, frames;
     uint64_t rate; /* bit/s of each instance; 0: as fast as can be */
@@ -64,6 +71,7 @@ struct control_options {
 int command_modem(const struct modem_options *o);
 int command_control(const struct control_options *o);
 int command_provider(const struct provider_options *o);
+int command_import(const struct import_options *o);
 int command_bench(const struct bench_options *o);
 int command_bridge(const struct bridge_options *o);
 int command_sim(const struct wan_options *o);

@@ -11,6 +11,7 @@
 
 struct options {
     struct provider_options provider;
+    struct import_options import;
     struct user_options user;
     struct bench_options bench;
     struct bridge_options bridge;
