@@ -483,6 +483,7 @@ static const struct command commands[] = {
      "examples:\n"
      "  helio-csts provider examples/csts-figures.csv\n"
      "  helio-csts provider examples/csts-figures.csv --metrics 127.0.0.1:9464\n"
+     "  helio-csts provider examples/csts-figures.csv --downlink 127.0.0.1:5300\n"
      "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage or table"},
     {"helio-csts monitor", "ADDRESS", run_monitor, monitor_options,
      offsetof(struct options, monitor.terms), take_monitored, finish_monitor,
@@ -503,11 +504,10 @@ static const struct command commands[] = {
      offsetof(struct options, data.terms), take_data, check_data,
      "Writes the frames of a provider with --downlink to TARGET: behind those of a file, or as "
      "datagrams to an address.\v"
-     "examples (with `helio-csts provider examples/csts-figures.csv --downlink frames.bin` "
-     "running):\n"
+     "examples (with a provider that has --downlink running):\n"
      "  helio-csts data 127.0.0.1:5200 received.bin --from now-1h --to now+1s\n"
-     "\nexit codes: 0 all went in order, 1 not, 2 usage, 3 frames are missing: they were "
-     "discarded,\nor no longer kept"}};
+     "  helio-csts data 127.0.0.1:5200 received.bin -t 10s --json\n"
+     "\nexit codes: 0 all went in order, 1 not, 2 usage, 3 frames are missing"}};
 
 static const char usage[] =
     "Usage: helio-csts provider FIGURES.csv   figures of a station for users to read\n"
@@ -515,8 +515,8 @@ static const char usage[] =
     "       helio-csts forward ADDRESS FRAMES frames to a provider's uplink\n"
     "       helio-csts data ADDRESS TARGET    frames from a provider's downlink\n"
     "       helio-csts --version\n"
-    "Monitored Data and Forward Frame (CCSDS 922.1, 922.3) of the Cross Support Transfer\n"
-    "Services, and buffered data delivery of their framework (921.1).\n"
+    "Monitored Data, Forward Frame (CCSDS 922.1, 922.3) and buffered data delivery\n"
+    "(921.1) of the Cross Support Transfer Services.\n"
     "`helio-csts COMMAND --help` shows more.\n"
     "\n"
     "examples:\n"

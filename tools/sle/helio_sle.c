@@ -346,7 +346,7 @@ static struct options defaults(void)
 
 static const char usage[] =
     "Usage: helio-sle provider CONFIG.yaml     service instances for users to bind\n"
-    "       helio-sle import FILE...           its configuration from files of other programs\n"
+    "       helio-sle import FILE...           its configuration, of exchanged files\n"
     "       helio-sle user ADDRESS OPTIONS     frames from a provider, or CLTUs to it\n"
     "       helio-sle bench                    how fast, on this machine\n"
     "       helio-sle bridge --datagrams ADDRESS  a provider of frames that arrive by UDP\n"
