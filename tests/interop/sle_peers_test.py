@@ -237,6 +237,94 @@ tml: {{heartbeat_min: 1}}
         self.assertLess(int(r["radiated"]), 10)
         self.assertGreaterEqual(int(r["other"]), 1)
 
+    def test_our_abort(self):
+        """Complete, a source that cannot wait, a user that does not read: our abort reaches it, and the next one binds."""
+        instance = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
+        self.provider(f"""sources:
+  - {{name: g, rate: 100Mbit/s, when_full: abort}}
+instances:
+  - {{id: {instance}, users: CENTRE, source: g, store: 20}}
+tcp_buffer: 64KiB
+""", level="all", hash="sha1")
+        peer = self.peer(instance, frames=10000000)
+        self.until(lambda: self.status()["instances"][0]["state"] == "active", "it does not start")
+        peer.process.send_signal(signal.SIGSTOP)
+        self.until(lambda: "operational requirement" in self.said(), f"no abort: {self.said()}")
+        self.until(lambda: self.status()["instances"][0]["state"] == "unbound", "it is not unbound")
+        peer.process.send_signal(signal.SIGCONT)
+        peer.process.kill()
+        self.assertEqual(self.peer(instance, frames=FRAMES).result()["state"], "UNBOUND")
+
+    # ---- likewise, our user of their provider ----
+
+    def their_provider(self, instance="sagr=1.spack=1.rsl-fg=1.raf=onlc1", **more):
+        return Peer(self, "provider", "raf", self.port, self.RUN, instance=instance, **{"in": self.write(
+            "frames", with_lengths([aos(i) for i in range(FRAMES)])), **more})
+
+    def our(self, *options, instance="sagr=1.spack=1.rsl-fg=1.raf=onlc1", code=1):
+        """What a user of ours says, with both of its outputs."""
+        r = subprocess.run(self.user_command(instance, "-V", "4", "--lengths", "-o", self.path("got"), *options, level="all", hash="sha1"),
+                           capture_output=True, text=True, timeout=300)
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        return r.stdout + r.stderr
+
+    def test_their_modes(self):
+        """Timely, and a range offline: all frames, in order, and the end of the data."""
+        times = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600 * hours)) for hours in (-1, 1)]
+        for mode, options in ("onlt1", ()), ("offl1", ("--from", times[0], "--to", times[1])):
+            with self.subTest(mode=mode):
+                instance = f"sagr=1.spack=1.rsl-fg=1.raf={mode}"
+                peer = self.their_provider(instance, pause=4)
+                self.our("--until-end", *options, instance=instance, code=0)
+                self.assertEqual(self.read("got"), self.read("frames"))
+                self.assertEqual(peer.result()["errors"], "0")
+                os.remove(self.path("got"))
+                self.port = sle_case.free_port()
+
+    def test_their_abort(self):
+        """Their PEER-ABORT after 200 frames: the user has these, and the reason."""
+        self.their_provider(abort=200)
+        self.assertIn("operational requirement", self.our("-n", "100000"))
+        got = self.read("got")
+        self.assertEqual(got, self.read("frames")[:len(got)])
+        self.assertGreaterEqual(len(got), 190 * (LENGTH + 4))
+
+    def test_their_death(self):
+        """Killed, and without heartbeats (stopped): the user says which."""
+        for how, said in (signal.SIGKILL, "connection"), (signal.SIGSTOP, "heartbeat"):
+            with self.subTest(how=how):
+                peer = self.their_provider()
+                with subprocess.Popen(self.user_command("sagr=1.spack=1.rsl-fg=1.raf=onlc1", "-V", "4", "--lengths", "-o", self.path("got"), "-n", "100000",
+                                                        "--heartbeat", "1", "--dead-factor", "3", level="all", hash="sha1"),
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as user:
+                    self.running.append(user)
+                    self.until(lambda: os.path.exists(self.path("got")) and os.path.getsize(self.path("got")) >= FRAMES * (LENGTH + 4) // 2, "no frames")
+                    peer.process.send_signal(how)
+                    out = user.communicate(timeout=300)[0]
+                    self.assertEqual(user.returncode, 1, out)
+                    self.assertIn(said, out)
+                peer.process.kill()
+                peer.process.wait()
+                os.remove(self.path("got"))
+                self.port = sle_case.free_port()
+
+    def test_their_refused_bind(self):
+        """They do not accept our credentials."""
+        self.their_provider(**{"user-password": "ffffffffffff"})
+        self.assertRegex(self.our("-n", "1"), "access denied|aborted by peer: other reason")  # they send both
+
+    def test_their_misbehaviour(self):
+        """A provider with another name, and one whose credentials are wrong: nothing of theirs is accepted."""
+        for more in {"provider-id": "OTHERS"}, {"provider-password": "ffffffffffff"}:
+            with self.subTest(**more):
+                peer = self.their_provider(**more)
+                out = self.our("-n", "1")
+                self.assertIn("credentials were wrong", out)
+                self.assertFalse(os.path.exists(self.path("got")) and os.path.getsize(self.path("got")) > 0)
+                peer.process.kill()
+                peer.process.wait()
+                self.port = sle_case.free_port()
+
     def python_user(self, service, version, level, hash):
         """Our provider, LibreCube's user: one frame a buffer and slowly, since it takes one message of what one recv gave."""
         self.provider(f"""sources:

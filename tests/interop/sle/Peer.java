@@ -40,7 +40,8 @@ public class Peer {
         Map.entry("tcp", "0"), Map.entry("seconds", "60"), Map.entry("parameters", "1"), Map.entry("events", ""),
         Map.entry("heartbeat", "30"), Map.entry("from", "0"), Map.entry("to", "0"), // ms since 1970; 0: none
         Map.entry("earliest", "0"), Map.entry("latest", "0"), // ms from the moment of sending a CLTU; 0: none
-        Map.entry("abort", "0"))); // after this number of frames
+        Map.entry("abort", "0"), // after this number of frames
+        Map.entry("pause", "0"))); // ms after each frame of a provider
 
     static String option(String key) { return options.get(key); }
     static int number(String key) { return Integer.parseInt(options.get(key)); }
@@ -422,7 +423,13 @@ public class Peer {
             boolean ok = r.transferData(one, ReturnServiceInstanceProvider.FRAME_QUALITY_GOOD, i == 0 ? -1 : 0, Instant.now(),
                 false, "414e5431", false, new byte[0]);
             if (!ok) break;
-            sent++;
+            if (number("pause") > 0) Thread.sleep(number("pause"));
+            if (++sent == number("abort")) {
+                Thread.sleep(500); // what was queued is sent: an abort discards the rest
+                r.peerAbort(PeerAbortReasonEnum.OPERATIONAL_REQUIREMENTS);
+                reached(r, ServiceInstanceBindingStateEnum.UNBOUND, ServiceInstanceBindingStateEnum.UNBOUND_WAIT);
+                return;
+            }
         }
         System.err.printf(Locale.ROOT, "sent=%d in %.3f s%n", sent, (System.nanoTime() - begin) / 1e9);
         r.endOfData();
