@@ -202,30 +202,32 @@ void ltp_checkpoint_stop(struct ltp *l, struct export_session *e, uint64_t seria
 bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now);
 bool ltp_checkpoint_early_due(const struct export_session *e, tick now);
 
-/* life.c. A life is one run (incarnation) of the receiver: the time between two losses of its
- * session. of: the life that sent a report; NULL: a new one. heard: was this serial number
- * received? leads: is it the present life? note: records a processed report; returns 0,
- * HELIO_EAGAIN (too many) or HELIO_ENOMEM. add: adds a new life; it replaces the oldest. lead:
- * makes it the present life. whole: one life has claimed the whole red part. */
-struct life *ltp_life_of(struct export_session *e, const struct ltp_segment *s);
-bool ltp_life_heard(const struct life *f, uint64_t rpt_serial);
-bool ltp_life_leads(const struct export_session *e, const struct life *f,
-                    const struct ltp_segment *s);
-int ltp_life_note(struct life *f, const struct export_session *e, const struct ltp_segment *s);
-void ltp_life_add(struct export_session *e, const struct life *fresh, bool leads);
-void ltp_life_lead(struct export_session *e, const struct life *f);
-void ltp_life_fini(struct life *f);
-bool ltp_life_whole(const struct export_session *e);
-size_t ltp_life_memory(const struct export_session *e);
-void ltp_life_check(const struct export_session *e, uint64_t sent);
+/* incarnation.c. An incarnation is one run of the receiver: the time between two losses of its
+ * session. of: the incarnation that sent a report; NULL: a new one. heard: was this serial number
+ * received? leads: is it the present incarnation? note: records a processed report; returns 0,
+ * HELIO_EAGAIN (too many) or HELIO_ENOMEM. add: adds a new incarnation; it replaces the oldest.
+ * lead: makes it the present incarnation. whole: one incarnation has claimed the whole red part. */
+struct incarnation *ltp_incarnation_of(struct export_session *e, const struct ltp_segment *s);
+bool ltp_incarnation_heard(const struct incarnation *f, uint64_t rpt_serial);
+bool ltp_incarnation_leads(const struct export_session *e, const struct incarnation *f,
+                           const struct ltp_segment *s);
+int ltp_incarnation_note(struct incarnation *f, const struct export_session *e,
+                         const struct ltp_segment *s);
+void ltp_incarnation_add(struct export_session *e, const struct incarnation *fresh, bool leads);
+void ltp_incarnation_lead(struct export_session *e, const struct incarnation *f);
+void ltp_incarnation_fini(struct incarnation *f);
+bool ltp_incarnation_whole(const struct export_session *e);
+size_t ltp_incarnation_memory(const struct export_session *e);
+void ltp_incarnation_check(const struct export_session *e, uint64_t sent);
 
 /* resend.c: retransmission jobs. new: makes the job for the gaps in the scope of report s, by the
- * claims of life f, combined with the waiting job, if there is one; *out is NULL without gaps;
- * returns 0 or HELIO_ENOMEM. `anew`: the life is new, so claims of other lives do not count, and
- * none of their jobs continues. begin: the job (or none) replaces the waiting one; it may wait for
- * further reports. end: the job is complete; the caller owns its checkpoint. */
+ * claims of incarnation f, combined with the waiting job, if there is one; *out is NULL without
+ * gaps; returns 0 or HELIO_ENOMEM. `anew`: the incarnation is new, so claims of other incarnations
+ * do not count, and none of their jobs continues. begin: the job (or none) replaces the waiting
+ * one; it may wait for further reports. end: the job is complete; the caller owns its checkpoint.
+ */
 struct resend_for {
-    const struct life *life;
+    const struct incarnation *incarnation;
     const struct ltp_segment *report;
     bool anew;
 };

@@ -8,11 +8,11 @@
 
 static void check_export(const struct export_session *e, uint64_t *noted)
 {
-    assert(e->noted == ltp_life_memory(e));
+    assert(e->noted == ltp_incarnation_memory(e));
     *noted += e->noted;
     assert(e->red_len <= e->length && e->next <= e->length && e->data->len == e->length);
     uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
-    ltp_life_check(e, sent);
+    ltp_incarnation_check(e, sent);
     assert(list_empty(&e->fresh) == (e->next == e->length));
     assert((e->eorp != NULL) == (e->next < e->red_len));
     assert(e->cp_last + 1 >= e->cp_first);
@@ -35,7 +35,7 @@ static void check_export(const struct export_session *e, uint64_t *noted)
         assert(r->at >= r->gaps.at[r->gap].lo && r->at < r->gaps.at[r->gap].hi);
         assert(r->gaps.at[r->gaps.len - 1].hi <= sent);
     }
-    bool whole = ltp_life_whole(e);
+    bool whole = ltp_incarnation_whole(e);
     assert(!e->orange ||
            (e->red_len == 0 && (e->next < e->length) != !list_empty(&e->stall.in_peer)));
     assert(!whole || e->next < e->length || e->orange); /* else it would be closed */

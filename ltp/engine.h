@@ -40,8 +40,9 @@
 #define CREDIT_FACTOR 3 /* limit of bytes sent to an unproven address per byte received, with */
 #define HEADERS_MIN 28  /* headers of UDP and IPv4 for received segments, */
 #define HEADERS_MAX 48  /* headers of UDP and IPv6 for sent segments: never too few are counted */
-#define LIVES_MAX 3     /* of one receiver in one export session; the least recent one is dropped */
-/* Reports of one life have serial numbers at most so far apart (lost ones included), … */
+#define INCARNATIONS_MAX                                                                           \
+    3 /* of one receiver in one export session; the least recent one is dropped */
+/* Reports of one incarnation have serial numbers at most so far apart (lost ones included), … */
 #define LIFE_NEAR 24
 #define LIFE_NEAR_MORE 104 /* … and four more for each further checkpoint, up to this */
 #define LIFE_WHEN 8
@@ -293,8 +294,8 @@ struct resend {
     size_t noted; /* its part of ltp->noted */
 };
 
-/* The claims for a block in one run (incarnation) of the receiver; see life.c. */
-struct life {
+/* The claims for a block in one run of the receiver; see incarnation.c. */
+struct incarnation {
     struct ranges claimed; /* within the red part */
     struct ranges heard;   /* serial numbers of processed reports; not empty */
     uint64_t last;         /* the highest of them, */
@@ -323,20 +324,21 @@ struct export_session {
     uint32_t early_apart;     /* segments between two early checkpoints, at least */
     tick early_since;         /* time of the latest checkpoint, or of the session's first segment */
     struct probe probe;
-    uint64_t cp_first, cp_last;  /* used serial numbers */
-    struct list checkpoints;     /* struct checkpoint: sent, not answered */
-    struct list resends;         /* struct resend */
-    size_t noted;                /* part of ltp->noted of the lives below */
-    uint64_t asked_again;        /* bytes that reports have requested again, so far */
-    uint32_t cycles;             /* checkpoints whose reports showed gaps */
-    uint64_t cycle_serial;       /* the latest of these; 0: none, or one without a serial number */
-    bool cycles_over;            /* there were too many */
-    struct life life[LIVES_MAX]; /* runs of the receiver; the present one is the first */
-    uint32_t lives;
+    uint64_t cp_first, cp_last; /* used serial numbers */
+    struct list checkpoints;    /* struct checkpoint: sent, not answered */
+    struct list resends;        /* struct resend */
+    size_t noted;               /* part of ltp->noted of the incarnations below */
+    uint64_t asked_again;       /* bytes that reports have requested again, so far */
+    uint32_t cycles;            /* checkpoints whose reports showed gaps */
+    uint64_t cycle_serial;      /* the latest of these; 0: none, or one without a serial number */
+    bool cycles_over;           /* there were too many */
+    struct incarnation
+        incarnation[INCARNATIONS_MAX]; /* runs of the receiver; the present one is the first */
+    uint32_t incarnations;
     uint32_t ranges_max;       /* of their claims: the span's value when the session opened */
     struct timer stall;        /* runs while only the receiver can continue the session */
     struct signature answered; /* the latest answered checkpoint */
-    struct answer answers[ANSWERS_KEPT]; /* of the present life */
+    struct answer answers[ANSWERS_KEPT]; /* of the present incarnation */
     uint32_t answer_next;                /* index of the next one */
     uint64_t asked_by; /* serial number of the checkpoint after the repeated one (asks); 0: none */
     bool early_sent;   /* an early checkpoint was sent */

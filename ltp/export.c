@@ -142,8 +142,8 @@ void ltp_export_free(struct ltp *l, struct export_session *e)
     list_sub(&e->fresh);
     ltp_timer_fini(l, &e->stall);
     l->noted -= e->noted;
-    while (e->lives > 0)
-        ltp_life_fini(&e->life[--e->lives]);
+    while (e->incarnations > 0)
+        ltp_incarnation_fini(&e->incarnation[--e->incarnations]);
     buf_drop(e->data);
     free(e);
 }
@@ -186,7 +186,8 @@ void ltp_export_settle(struct ltp *l)
         ltp_export_free(l, container_of(it, struct export_session, fresh));
 }
 
-static enum verdict add_claims(struct life *f, const struct ltp_segment *s, size_t ranges_max)
+static enum verdict add_claims(struct incarnation *f, const struct ltp_segment *s,
+                               size_t ranges_max)
 {
     struct slice at = s->claims;
     struct range claim;
@@ -220,7 +221,8 @@ static bool noted_room(const struct ltp *l, size_t bytes)
     return l->noted + bytes <= ltp_noted_max(l);
 }
 
-static bool room_for_claims(const struct ltp *l, const struct life *f, const struct ltp_segment *s)
+static bool room_for_claims(const struct ltp *l, const struct incarnation *f,
+                            const struct ltp_segment *s)
 {
     size_t claimed = 4 + 2 * (f->claimed.len + (size_t)s->claim_count);
     size_t heard = 4 + 2 * f->heard.len;
@@ -231,7 +233,7 @@ static bool room_for_claims(const struct ltp *l, const struct life *f, const str
 
 static void note_claims(struct ltp *l, struct export_session *e)
 {
-    size_t now = ltp_life_memory(e);
+    size_t now = ltp_incarnation_memory(e);
     l->noted += now - e->noted;
     e->noted = now;
 }
@@ -267,31 +269,32 @@ static enum verdict examine_job(struct ltp *l, struct export_session *e, const s
     job->noted = bytes;
     l->noted += bytes;
     uint64_t again = ranges_bytes(&job->gaps);
-    uint64_t missing = s->upper - s->lower - ranges_bytes_in(&f->life->claimed, s->lower, s->upper);
+    uint64_t missing =
+        s->upper - s->lower - ranges_bytes_in(&f->incarnation->claimed, s->lower, s->upper);
     e->asked_again += again < missing || f->anew ? again : missing;
     bool too_much = e->asked_again > ASKED_MIN &&
                     (e->asked_again - ASKED_MIN) / e->red_len > e->s.peer->span.retries_max;
     return too_much || !count_cycle(e, s) ? VERDICT_LIMIT_REPORTS : VERDICT_OK;
 }
 
-/* Applies a report to one life (run) of the receiver: its claims, and the job for its gaps, if it
- * is the present life. On failure there is no job. */
+/* Applies a report to one incarnation (run) of the receiver: its claims, and the job for its gaps,
+ * if it is the present incarnation. On failure there is no job. */
 static enum verdict learn_report(struct ltp *l, struct export_session *e, struct resend_for *f,
-                                 struct life *life, bool leads, struct resend **job)
+                                 struct incarnation *incarnation, bool leads, struct resend **job)
 {
     *job = NULL;
-    if (!room_for_claims(l, life, f->report))
+    if (!room_for_claims(l, incarnation, f->report))
         return VERDICT_LIMIT_BYTES;
     uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
-    enum verdict v = add_claims(life, f->report, ltp_ranges_max(e->ranges_max, sent));
+    enum verdict v = add_claims(incarnation, f->report, ltp_ranges_max(e->ranges_max, sent));
     if (v != VERDICT_OK)
         return v;
-    bool whole = ranges_has(&life->claimed, 0, e->red_len);
+    bool whole = ranges_has(&incarnation->claimed, 0, e->red_len);
     if (leads && !whole && ltp_resend_new(l, e, f, job) < 0)
         return VERDICT_NO_MEMORY;
     v = *job == NULL ? VERDICT_OK : examine_job(l, e, f, *job);
     bool over = whole && e->next == e->length; /* whatever memory there is */
-    int rc = v != VERDICT_OK || over ? 0 : ltp_life_note(life, e, f->report);
+    int rc = v != VERDICT_OK || over ? 0 : ltp_incarnation_note(incarnation, e, f->report);
     if (rc < 0)
         v = rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
     if (v != VERDICT_OK) {
@@ -316,11 +319,11 @@ static void follow_report(struct ltp *l, struct export_session *e, const struct 
 }
 
 /* §6.13, on a report of an open session. (1) The report is checked: its scope must have been sent,
- * and its checkpoint must be ours. (2) Its life (run of the receiver) is found; a repeated report
- * only gets its acknowledgement. (3) learn_report adds its claims to the life, and makes the job
- * that retransmits its gaps. (4) If the red part is claimed and all was sent, the session is done.
- * (5) Else, if it is the present life, follow_report stops the answered checkpoint and queues the
- * job. The caller acknowledges the report. */
+ * and its checkpoint must be ours. (2) Its incarnation (run of the receiver) is found; a repeated
+ * report only gets its acknowledgement. (3) learn_report adds its claims to the incarnation, and
+ * makes the job that retransmits its gaps. (4) If the red part is claimed and all was sent, the
+ * session is done. (5) Else, if it is the present incarnation, follow_report stops the answered
+ * checkpoint and queues the job. The caller acknowledges the report. */
 static enum verdict act_on_report(struct ltp *l, struct export_session *e,
                                   const struct ltp_segment *s, tick now)
 {
@@ -328,34 +331,34 @@ static enum verdict act_on_report(struct ltp *l, struct export_session *e,
     bool our_cp = s->cp_serial == 0 || (s->cp_serial >= e->cp_first && s->cp_serial <= e->cp_last);
     if (s->upper > sent || !our_cp || s->rpt_serial == UINT64_MAX)
         return VERDICT_BAD_REPORT;
-    struct life fresh = {0}, *life = ltp_life_of(e, s);
-    if (life != NULL && ltp_life_heard(life, s->rpt_serial)) {
+    struct incarnation fresh = {0}, *incarnation = ltp_incarnation_of(e, s);
+    if (incarnation != NULL && ltp_incarnation_heard(incarnation, s->rpt_serial)) {
         ltp_support_repeat(l, e->s.peer, e, s->cp_serial, now);
         return VERDICT_DUPLICATE;
     }
-    bool born = life == NULL, leads = ltp_life_leads(e, life, s);
-    life = born ? &fresh : life;
-    struct resend_for f = {.life = life, .report = s};
-    f.anew = leads && e->lives > 0 && life != &e->life[0];
+    bool born = incarnation == NULL, leads = ltp_incarnation_leads(e, incarnation, s);
+    incarnation = born ? &fresh : incarnation;
+    struct resend_for f = {.incarnation = incarnation, .report = s};
+    f.anew = leads && e->incarnations > 0 && incarnation != &e->incarnation[0];
     struct resend *job;
-    enum verdict v = learn_report(l, e, &f, life, leads, &job);
-    bool whole = ranges_has(&life->claimed, 0, e->red_len);
+    enum verdict v = learn_report(l, e, &f, incarnation, leads, &job);
+    bool whole = ranges_has(&incarnation->claimed, 0, e->red_len);
     if (v == VERDICT_OK)
         ltp_support_report(l, e, s, born, now);
     if (v == VERDICT_OK && whole && e->next == e->length) {
         if (born)
-            ltp_life_fini(&fresh);
+            ltp_incarnation_fini(&fresh);
         ltp_probe_answered(e->s.peer, &e->probe, s->cp_serial, now);
         ltp_checkpoint_stop(l, e, s->cp_serial, now);
         ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, false);
         return v;
     }
     if (born && v == VERDICT_OK)
-        ltp_life_add(e, &fresh, leads);
+        ltp_incarnation_add(e, &fresh, leads);
     else if (born)
-        ltp_life_fini(&fresh);
+        ltp_incarnation_fini(&fresh);
     else if (v == VERDICT_OK && f.anew)
-        ltp_life_lead(e, life);
+        ltp_incarnation_lead(e, incarnation);
     note_claims(l, e);
     if (v == VERDICT_LIMIT_REPORTS)
         ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, e->cycles_over ? LTP_RXMTCYCEXC : LTP_RLEXC,

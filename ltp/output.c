@@ -174,7 +174,7 @@ static void output_fresh(struct ltp *l, struct export_session *e, struct ltp_out
     ltp_notice_put(l, &e->s, LTP_INITIAL_SENT)->tag = e->tag;
     if (e->orange)
         ltp_orange_sent(l, e, now);
-    else if (ltp_life_whole(e))
+    else if (ltp_incarnation_whole(e))
         ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, true);
 }
 

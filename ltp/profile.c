@@ -20,8 +20,9 @@
  * What can go wrong: if a fade destroys a copy or its answer, the receiver seems to support it. So
  * sessions probe one timer apart, count only when the next checkpoint is answered at the first try,
  * and several must agree. A restarted receiver also answers an old checkpoint with a new serial
- * number, but not within one of its lives (life.c). A receiver that divides its report does so by
- * scope. And a receiver that cancels after a long silence is not harmed by copies.
+ * number, but not within one of its incarnations (incarnation.c). A receiver that divides its
+ * report does so by scope. And a receiver that cancels after a long silence is not harmed by
+ * copies.
  */
 #include "ltp/engine.h"
 #include "ltp/options.h"
@@ -198,7 +199,8 @@ static struct checkpoint *find_checkpoint(const struct export_session *e, uint64
     return NULL;
 }
 
-/* Two answers of one life to one checkpoint; the parts of a divided report do not overlap. */
+/* Two answers of one incarnation to one checkpoint; the parts of a divided report do not overlap.
+ */
 static bool contradicts_answer(const struct answer *old, const struct answer *later)
 {
     return old->cp_serial != 0 && old->cp_serial == later->cp_serial &&
@@ -217,7 +219,7 @@ static void conclude_trial(struct export_session *e)
         credit_report(p);
 }
 
-/* A life is one run of the receiver: life.c. */
+/* An incarnation is one run of the receiver: incarnation.c. */
 void ltp_support_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
                         bool born, tick now)
 {
@@ -265,7 +267,8 @@ void ltp_support_repeat(struct ltp *l, struct peer *p, struct export_session *e,
     p->support.repeats++;
     judge_peer(p, now);
     struct checkpoint *c = e == NULL || cp_serial == 0 ? NULL : find_checkpoint(e, cp_serial);
-    if (c != NULL && c->asks && list_empty(&c->queue)) /* the copy was sent, and this came of it */
+    if (c != NULL && c->asks &&
+        list_empty(&c->queue)) /* the copy was sent, and this is the result */
         ltp_timer_start(l, &c->timer, now, 0);
 }
 

@@ -23,7 +23,7 @@ static int leave_out(struct ranges *gaps, const struct ranges *under_way)
 }
 
 /* What of [lo, hi) the receiver has not claimed. */
-static int add_unclaimed(const struct life *f, uint64_t lo, uint64_t hi, struct ranges *gaps)
+static int add_unclaimed(const struct incarnation *f, uint64_t lo, uint64_t hi, struct ranges *gaps)
 {
     struct range gap;
     for (uint64_t at = lo; ranges_gap(&f->claimed, at, hi, &gap) != 0; at = gap.hi) {
@@ -52,7 +52,7 @@ static int find_gaps_anew(const struct export_session *e, const struct resend_fo
                           struct ranges *gaps)
 {
     uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
-    return add_unclaimed(f->life, 0, end_is_asked(e) ? f->report->upper : sent, gaps);
+    return add_unclaimed(f->incarnation, 0, end_is_asked(e) ? f->report->upper : sent, gaps);
 }
 
 /* §6.13: the gaps in the scope of a report, and what remains of the job that it joins. */
@@ -60,7 +60,7 @@ static int find_gaps(const struct export_session *e, const struct resend_for *f,
                      const struct resend *old, struct ranges *gaps)
 {
     const struct ltp_segment *s = f->report;
-    int rc = add_unclaimed(f->life, s->lower, s->upper, gaps);
+    int rc = add_unclaimed(f->incarnation, s->lower, s->upper, gaps);
     bool merge = e->s.peer->support.use.merge_claims;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a ring has no NULL in it */
     list_for_each (it, &e->resends) {
@@ -74,7 +74,7 @@ static int find_gaps(const struct export_session *e, const struct resend_for *f,
             rc = leave_out(gaps, &c->resent);
     }
     for (size_t i = 0; old != NULL && i < old->gaps.len && rc == 0; i++)
-        rc = add_unclaimed(f->life, old->gaps.at[i].lo, old->gaps.at[i].hi, gaps);
+        rc = add_unclaimed(f->incarnation, old->gaps.at[i].lo, old->gaps.at[i].hi, gaps);
     return rc;
 }
 

@@ -91,7 +91,7 @@ static struct ltp_session_info info_of(const struct session *s)
         const struct export_session *e = container_of(s, struct export_session, s);
         info.length = e->length;
         info.red_len = e->red_len;
-        info.done = e->lives == 0 ? 0 : ranges_bytes(&e->life[0].claimed);
+        info.done = e->incarnations == 0 ? 0 : ranges_bytes(&e->incarnation[0].claimed);
         info.held = e->length;
     } else {
         const struct import *im = container_of(s, struct import, s);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The claims of a receiver, separate for each of its lives. A life is one run (incarnation) of the
+ * The claims of a receiver, separate for each of its incarnations. An incarnation is one run of the
  * receiver: after a restart, or after it dropped a session without a message, a retransmission
- * opens the session again. Then it claims only the retransmitted data. Claims of both lives
- * together would complete a block that neither life has.
+ * opens the session again. Then it claims only the retransmitted data. Claims of both incarnations
+ * together would complete a block that neither incarnation has.
  *
- * A report belongs to a life by two properties. Its serial number is near: RFC 5326 §3.2.2 lets
- * serial numbers begin at random and then count by one. And within one life claimed data never
- * becomes missing.
+ * A report belongs to an incarnation by two properties. Its serial number is near: RFC 5326 §3.2.2
+ * lets serial numbers begin at random and then count by one. And within one incarnation claimed
+ * data never becomes missing.
  *
- * What can go wrong: a new life begins with serial numbers near the former ones, or continues them.
- * Then it is detected by missing claims, by other content with the same serial number, or by an
- * answer to a checkpoint that was sent after a later report.
+ * What can go wrong: a new incarnation begins with serial numbers near the former ones, or
+ * continues them. Then it is detected by missing claims, by other content with the same serial
+ * number, or by an answer to a checkpoint that was sent after a later report.
  */
 #include <assert.h>
 
 #include "base/crc.h"
 #include "ltp/engine.h"
 
-static uint64_t first_serial(const struct life *f)
+static uint64_t first_serial(const struct incarnation *f)
 {
     return f->heard.at[0].lo;
 }
@@ -37,7 +37,7 @@ static uint64_t parts_of(const struct export_session *e, uint64_t bytes)
 }
 
 /* The reports between that one and this, all of them lost, or still to come. */
-static uint64_t parts_between(const struct export_session *e, const struct life *f,
+static uint64_t parts_between(const struct export_session *e, const struct incarnation *f,
                               const struct heard_when *w, const struct ltp_segment *s)
 {
     bool later = s->rpt_serial > w->serial;
@@ -48,12 +48,12 @@ static uint64_t parts_between(const struct export_session *e, const struct life 
     return f->split ? parts_of(e, e->next < e->red_len ? e->next : e->red_len) : 0;
 }
 
-static uint32_t kept_of(const struct life *f)
+static uint32_t kept_of(const struct incarnation *f)
 {
     return f->noted < LIFE_WHEN ? f->noted : LIFE_WHEN;
 }
 
-static bool serial_is_near(const struct export_session *e, const struct life *f,
+static bool serial_is_near(const struct export_session *e, const struct incarnation *f,
                            const struct ltp_segment *s)
 {
     uint64_t apart = apart_at_most(e), low = first_serial(f), serial = s->rpt_serial;
@@ -69,15 +69,16 @@ static bool serial_is_near(const struct export_session *e, const struct life *f,
     return false;
 }
 
-/* Two reports with one serial number have the same content, unless they come from two lives. */
+/* Two reports with one serial number have the same content, unless they come from two incarnations.
+ */
 static uint32_t digest_of(const struct ltp_segment *s)
 {
     uint64_t scope[3] = {s->lower, s->upper, s->cp_serial};
     return crc32c(crc32c(0, scope, sizeof scope), s->claims.data, s->claims.len);
 }
 
-/* Does the report claim everything in its scope that this life has claimed before? */
-static bool claims_still_hold(const struct life *f, const struct ltp_segment *s)
+/* Does the report claim everything in its scope that this incarnation has claimed before? */
+static bool claims_still_hold(const struct incarnation *f, const struct ltp_segment *s)
 {
     struct slice at = s->claims;
     struct range claim;
@@ -88,7 +89,7 @@ static bool claims_still_hold(const struct life *f, const struct ltp_segment *s)
 }
 
 /* A report on a checkpoint that we sent only after we had heard a later report cannot be. */
-static bool order_holds(const struct life *f, const struct ltp_segment *s)
+static bool order_holds(const struct incarnation *f, const struct ltp_segment *s)
 {
     for (uint32_t i = 0; i < kept_of(f); i++) {
         if (f->when[i].serial > s->rpt_serial && s->cp_serial > f->when[i].cp_last)
@@ -97,7 +98,7 @@ static bool order_holds(const struct life *f, const struct ltp_segment *s)
     return true;
 }
 
-static bool report_fits(const struct export_session *e, const struct life *f,
+static bool report_fits(const struct export_session *e, const struct incarnation *f,
                         const struct ltp_segment *s)
 {
     if (!serial_is_near(e, f, s))
@@ -109,29 +110,30 @@ static bool report_fits(const struct export_session *e, const struct life *f,
     return order_holds(f, s);
 }
 
-struct life *ltp_life_of(struct export_session *e, const struct ltp_segment *s)
+struct incarnation *ltp_incarnation_of(struct export_session *e, const struct ltp_segment *s)
 {
-    for (uint32_t i = 0; i < e->lives; i++) {
-        if (report_fits(e, &e->life[i], s))
-            return &e->life[i];
+    for (uint32_t i = 0; i < e->incarnations; i++) {
+        if (report_fits(e, &e->incarnation[i], s))
+            return &e->incarnation[i];
     }
     return NULL;
 }
 
-bool ltp_life_heard(const struct life *f, uint64_t rpt_serial)
+bool ltp_incarnation_heard(const struct incarnation *f, uint64_t rpt_serial)
 {
     return ranges_has(&f->heard, rpt_serial, rpt_serial + 1);
 }
 
-/* The life that answers the latest checkpoints is the present one. */
-bool ltp_life_leads(const struct export_session *e, const struct life *f,
-                    const struct ltp_segment *s)
+/* The incarnation that answers the latest checkpoints is the present one. */
+bool ltp_incarnation_leads(const struct export_session *e, const struct incarnation *f,
+                           const struct ltp_segment *s)
 {
-    return e->lives == 0 || f == &e->life[0] || s->cp_serial == 0 ||
-           s->cp_serial >= e->life[0].latest_cp;
+    return e->incarnations == 0 || f == &e->incarnation[0] || s->cp_serial == 0 ||
+           s->cp_serial >= e->incarnation[0].latest_cp;
 }
 
-int ltp_life_note(struct life *f, const struct export_session *e, const struct ltp_segment *s)
+int ltp_incarnation_note(struct incarnation *f, const struct export_session *e,
+                         const struct ltp_segment *s)
 {
     int rc = ranges_add(&f->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
     if (rc < 0)
@@ -149,7 +151,7 @@ int ltp_life_note(struct life *f, const struct export_session *e, const struct l
     return 0;
 }
 
-void ltp_life_fini(struct life *f)
+void ltp_incarnation_fini(struct incarnation *f)
 {
     ranges_fini(&f->claimed);
     ranges_fini(&f->heard);
@@ -157,41 +159,41 @@ void ltp_life_fini(struct life *f)
 
 static void move_to_front(struct export_session *e, uint32_t from)
 {
-    struct life moved = e->life[from];
-    memmove(&e->life[1], &e->life[0], from * sizeof e->life[0]);
-    e->life[0] = moved;
+    struct incarnation moved = e->incarnation[from];
+    memmove(&e->incarnation[1], &e->incarnation[0], from * sizeof e->incarnation[0]);
+    e->incarnation[0] = moved;
 }
 
-void ltp_life_add(struct export_session *e, const struct life *fresh, bool leads)
+void ltp_incarnation_add(struct export_session *e, const struct incarnation *fresh, bool leads)
 {
     assert(fresh->heard.len > 0);
-    if (e->lives == LIVES_MAX)
-        ltp_life_fini(&e->life[--e->lives]);
-    e->life[e->lives++] = *fresh;
+    if (e->incarnations == INCARNATIONS_MAX)
+        ltp_incarnation_fini(&e->incarnation[--e->incarnations]);
+    e->incarnation[e->incarnations++] = *fresh;
     if (leads)
-        move_to_front(e, e->lives - 1);
+        move_to_front(e, e->incarnations - 1);
 }
 
-void ltp_life_lead(struct export_session *e, const struct life *f)
+void ltp_incarnation_lead(struct export_session *e, const struct incarnation *f)
 {
-    assert(f >= e->life && f < e->life + e->lives);
-    move_to_front(e, (uint32_t)(f - e->life));
+    assert(f >= e->incarnation && f < e->incarnation + e->incarnations);
+    move_to_front(e, (uint32_t)(f - e->incarnation));
 }
 
-bool ltp_life_whole(const struct export_session *e)
+bool ltp_incarnation_whole(const struct export_session *e)
 {
-    for (uint32_t i = 0; i < e->lives; i++) {
-        if (ranges_has(&e->life[i].claimed, 0, e->red_len))
+    for (uint32_t i = 0; i < e->incarnations; i++) {
+        if (ranges_has(&e->incarnation[i].claimed, 0, e->red_len))
             return true;
     }
     return e->red_len == 0;
 }
 
-size_t ltp_life_memory(const struct export_session *e)
+size_t ltp_incarnation_memory(const struct export_session *e)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < e->lives; i++)
-        n += e->life[i].claimed.cap + e->life[i].heard.cap;
+    for (uint32_t i = 0; i < e->incarnations; i++)
+        n += e->incarnation[i].claimed.cap + e->incarnation[i].heard.cap;
     return n * sizeof(struct range);
 }
 
@@ -199,11 +201,11 @@ size_t ltp_life_memory(const struct export_session *e)
 #undef NDEBUG
 #include <assert.h>
 
-void ltp_life_check(const struct export_session *e, uint64_t sent)
+void ltp_incarnation_check(const struct export_session *e, uint64_t sent)
 {
-    assert(e->lives <= LIVES_MAX);
-    for (uint32_t i = 0; i < e->lives; i++) {
-        const struct life *f = &e->life[i];
+    assert(e->incarnations <= INCARNATIONS_MAX);
+    for (uint32_t i = 0; i < e->incarnations; i++) {
+        const struct incarnation *f = &e->incarnation[i];
         ranges_check(&f->claimed);
         ranges_check(&f->heard);
         assert(f->heard.len > 0 && f->heard.at[f->heard.len - 1].hi == f->last + 1);
