@@ -46,16 +46,19 @@ struct buf *buf_fit(struct buf *b);
 /* One reference less; the last one frees. NULL is allowed. */
 void buf_drop(struct buf *b);
 
+/* The first byte of the data; valid until the buffer is freed. */
 static inline uint8_t *buf_data(struct buf *b)
 {
     return b->mem + b->off;
 }
 
+/* Bytes by which buf_append can lengthen the data. */
 static inline size_t buf_tailroom(const struct buf *b)
 {
     return b->cap - b->off - b->len;
 }
 
+/* The data as a slice, which is valid as long as the buffer. */
 static inline struct slice buf_slice(const struct buf *b)
 {
     return slice_of(b->mem + b->off, b->len);
@@ -64,6 +67,7 @@ static inline struct slice buf_slice(const struct buf *b)
 /* Lengthens the data by n bytes at the front (or the back) and returns their address; NULL: not
  * enough room. The bytes are not initialised. */
 uint8_t *buf_prepend(struct buf *b, size_t n);
+/* The same at the back. */
 uint8_t *buf_append(struct buf *b, size_t n);
 
 #ifdef __cplusplus

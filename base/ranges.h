@@ -18,13 +18,17 @@ struct range {
     uint64_t lo, hi; /* lo < hi; hi itself is not inside */
 };
 
+/* A set of numbers as ranges in rising order, which do not touch. Owns its memory. */
 struct ranges {
     struct range *at;
     size_t len, cap;
 };
 
+/* An empty set; it needs no memory yet. */
 void ranges_init(struct ranges *s);
+/* Frees the memory; the set is empty afterwards, and may be used again. */
 void ranges_fini(struct ranges *s);
+/* Removes all ranges, and keeps the memory for new ones. */
 void ranges_clear(struct ranges *s);
 
 /* Reserves memory for `len` ranges in all, so that additions up to this number cannot fail. Returns
@@ -53,6 +57,7 @@ int ranges_gap(const struct ranges *s, uint64_t lo, uint64_t hi, struct range *g
 
 /* How many bytes are inside: of all, or of [lo, hi). */
 uint64_t ranges_bytes(const struct ranges *s);
+/* How many bytes of [lo, hi) are inside. */
 uint64_t ranges_bytes_in(const struct ranges *s, uint64_t lo, uint64_t hi);
 
 /* Asserts the invariants. */

@@ -11,16 +11,19 @@
 extern "C" {
 #endif
 
+/* The state of a generator (xoshiro256**). */
 struct rng {
     uint64_t s[4];
 };
 
+/* Sets the state from a seed. Equal seeds give equal numbers on every machine. */
 void rng_init(struct rng *r, uint64_t seed);
 
 /* The seed of the stream `name` of a run with `seed`. Other names and other seeds, neighbouring
  * seeds too, give unrelated streams. So no stream of one run is a stream of the next. */
 uint64_t rng_named(uint64_t seed, const char *name);
 
+/* The next number, uniform over 64 bits. */
 uint64_t rng_u64(struct rng *r);
 
 /* Uniform in [0, n); 0 when n is 0. */

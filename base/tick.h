@@ -19,11 +19,13 @@ typedef uint64_t tick;
 #define TICK_MS UINT64_C(1000000)
 #define TICK_S UINT64_C(1000000000)
 
+/* The earlier of two times. */
 static inline tick tick_min(tick a, tick b)
 {
     return a < b ? a : b;
 }
 
+/* The later of two times. */
 static inline tick tick_max(tick a, tick b)
 {
     return a > b ? a : b;

@@ -18,6 +18,7 @@ enum bch_mode {
     BCH_DETECT,  /* triple error detection */
 };
 
+/* What became of a code block. */
 enum bch_result { BCH_GOOD, BCH_CORRECTED, BCH_REJECTED };
 
 /* The eighth octet of a codeblock: parity and filler. */

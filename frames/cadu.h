@@ -153,6 +153,7 @@ void cadu_reader_init(struct cadu_reader *r, const struct cadu_format *f, unsign
 
 /* Where further octets go, after cadu_reader_next returned false; *len >= 1 of them at most. */
 uint8_t *cadu_reader_space(struct cadu_reader *r, size_t *len);
+/* `len` octets were written to the memory that cadu_reader_space returned. */
 void cadu_reader_fed(struct cadu_reader *r, size_t len);
 
 /* Call it before anything is fed: the input is soft symbols, from 0 (surely a 0) to 255 (surely a

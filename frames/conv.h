@@ -18,6 +18,7 @@
 extern "C" {
 #endif
 
+/* Information bits to symbols (CCSDS 131.0-B): 1/2, and its punctured forms. */
 enum conv_rate { CONV_1_2, CONV_2_3, CONV_3_4, CONV_5_6, CONV_7_8, CONV_RATES };
 
 #define CONV_STATES 64
@@ -34,6 +35,7 @@ struct conv_format conv_format_of(enum conv_rate rate);
 /* Bits in, and symbols out, until the pattern of puncturing begins again: 1 and 2 at rate 1/2, 7
  * and 8 at rate 7/8. */
 unsigned conv_period_bits(enum conv_rate rate);
+/* Symbols of one period of puncturing. */
 unsigned conv_period_symbols(enum conv_rate rate);
 
 /* ---- encoder ---- */

@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+/* States of FARM-1 (CCSDS 232.1-B §6). */
 enum farm_state { FARM_OPEN, FARM_WAIT, FARM_LOCKOUT, FARM_STATES };
 
 /* The events of the book's state table; its E11 is farm_report. */

@@ -20,6 +20,7 @@ uint16_t fecf_crc(uint16_t crc, const void *data, size_t len);
 /* The table-driven implementation for processors without carry-less multiplication, and a simple
  * one with one table look-up per octet. Exported for tests and measurements. */
 uint16_t fecf_crc_sliced(uint16_t crc, const void *data, size_t len);
+/* The same octet by octet, without tables of several octets. */
 uint16_t fecf_crc_bytewise(uint16_t crc, const void *data, size_t len);
 
 #ifdef __cplusplus

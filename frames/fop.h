@@ -23,6 +23,7 @@
 extern "C" {
 #endif
 
+/* States of FOP-1, S1 to S6 (CCSDS 232.1-B §5). */
 enum fop_state {
     FOP_ACTIVE,
     FOP_RETRANSMIT,
@@ -43,6 +44,7 @@ enum fop_state {
 enum fop_event { FOP_EVENT_NUMBERS(FOP_EVENT_ENUM), FOP_EVENTS };
 #undef FOP_EVENT_ENUM
 
+/* Services of a frame: AD (sequence-controlled), BC (control commands), BD (expedited). */
 enum fop_service { FOP_AD, FOP_BC, FOP_BD, FOP_SERVICES };
 
 enum fop_directive {
@@ -60,6 +62,7 @@ enum fop_directive {
     FOP_DIRECTIVES
 };
 
+/* Reasons of an alert (CCSDS 232.1-B §5). */
 enum fop_alert {
     FOP_ALERT_LIMIT,
     FOP_ALERT_T1,
@@ -158,10 +161,12 @@ void fop_response(struct fop *f, tick now, enum fop_service service, bool accept
 
 /* TICK_NEVER, or when fop_expire is to be called; earlier calls do nothing. */
 tick fop_deadline(const struct fop *f);
+/* Serves the timer: call it when fop_deadline is not after `now`. */
 void fop_expire(struct fop *f, tick now);
 
 /* The next one; false: there is none. */
 bool fop_notice(struct fop *f, struct fop_notice *out);
+/* Takes the next frame to transmit. False: there is none now. */
 bool fop_transmit(struct fop *f, struct fop_transmission *out);
 
 /* The state after an event, by the state table; FOP_STATES: it cannot happen in that state. */

@@ -16,6 +16,7 @@
 extern "C" {
 #endif
 
+/* The protocol of a transfer frame. */
 enum frame_kind { FRAME_TM, FRAME_AOS, FRAME_USLP, FRAME_TC };
 
 #define FRAME_LENGTH_MAX 65536 /* USLP; others less: frame_format_problem */

@@ -50,6 +50,7 @@ void frame_stream_init(struct frame_stream *s, enum frame_stream_mode mode, uint
 /* Where further octets go, after frame_stream_next said false; *len >= 1 of them at most. What it
  * gave is moved by this call. */
 uint8_t *frame_stream_space(struct frame_stream *s, size_t *len);
+/* `len` octets were written to the memory that frame_stream_space returned. */
 void frame_stream_fed(struct frame_stream *s, size_t len);
 
 /* Returns the next frame (without its marker), CLTU or piece. It is a view of the buffer, valid

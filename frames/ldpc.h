@@ -87,6 +87,7 @@ uint32_t ldpc_rows(const struct ldpc *l);
  * Returns how many. Columns are those of the codeword, then M punctured ones; of C2 18 of the fill
  * and then those of the codeword, without its last two. */
 #define LDPC_ROW_MAX 32
+/* Writes the columns of the ones of a parity row, and returns their number. */
 unsigned ldpc_row(const struct ldpc *l, uint32_t row, uint32_t columns[LDPC_ROW_MAX]);
 
 #ifdef __cplusplus

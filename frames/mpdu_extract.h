@@ -29,7 +29,7 @@ extern "C" {
     X(backward, "frames whose count went back")                                                    \
     X(packets, "packets that were whole")                                                          \
     X(idle, "idle packets that were whole")                                                        \
-    X(cut, "packets begun and given up: the rest was in a lost frame")                             \
+    X(cut, "incomplete packets: the rest was in a lost frame")                                     \
     X(skipped_frames, "frames not read for want of a packet's beginning")                          \
     X(skipped_bytes, "octets of packet zones that were not read")                                  \
     X(pointer, "first header pointers that contradict the packets")                                \
@@ -39,6 +39,7 @@ extern "C" {
     X(too_long, "packets longer than the limit")
 
 #define MPDU_COUNT_FIELD(name, text) uint64_t name;
+/* Counters of one virtual channel; MPDU_COUNTS describes each. */
 struct mpdu_counts {
     MPDU_COUNTS(MPDU_COUNT_FIELD)
 };

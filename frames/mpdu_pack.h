@@ -91,6 +91,7 @@ size_t mpdu_pack_slices_max(const struct mpdu_pack *p);
  * so the frame may be full at once. */
 void mpdu_pack_open(struct mpdu_pack *p, uint8_t *frame, struct slice *slices);
 
+/* Is the frame full, so that it should be taken? */
 static inline bool mpdu_pack_full(const struct mpdu_pack *p)
 {
     return p->used == p->layout.zone_len;

@@ -22,6 +22,7 @@ extern "C" {
 #define RS_DEPTH_MAX 8
 #define RS_BLOCK_MAX (RS_DEPTH_MAX * RS_WORD) /* octets of a codeblock */
 
+/* The codes of CCSDS 131.0-B: 16 or 8 correctable symbols. */
 enum rs_code { RS_255_223, RS_255_239 };
 
 enum rs_basis {
@@ -44,6 +45,7 @@ void rs_init(struct rs *rs, enum rs_code code, enum rs_basis basis);
 /* NULL, or a text that says why no codeblock has a frame of that many octets at that depth; without
  * tables, by the code alone. */
 const char *rs_problem(const struct rs *rs, size_t frame_len, unsigned depth);
+/* rs_problem for a code that was not set up. */
 const char *rs_code_problem(enum rs_code code, size_t frame_len, unsigned depth);
 
 /* Check symbols of a codeword: 32 or 16. */

@@ -36,6 +36,7 @@ struct tc_extract {
                                   skipped_frames: segments whose beginning is missing */
 };
 
+/* Begins without a packet; the configuration is copied. */
 void tc_extract_init(struct tc_extract *x, const struct tc_extract_config *c);
 
 /* Takes a good TC frame of the virtual channel; its zone must stay until tc_extract_next has given

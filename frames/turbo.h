@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/* Nominal rates of CCSDS 131.0-B. */
 enum turbo_rate { TURBO_1_2, TURBO_1_3, TURBO_1_4, TURBO_1_6, TURBO_RATES };
 
 #define TURBO_BLOCK_MAX 8920 /* bits */

@@ -35,6 +35,7 @@ enum event_reason {
     CAUSE_PROACTIVE, /* a copy of a checkpoint or report, before the timer expired */
 };
 
+/* Which timer of a session ran out. */
 enum event_timer { TIMER_CHECKPOINT, TIMER_REPORT, TIMER_CANCEL, TIMER_IDLE };
 
 enum event_outcome {
@@ -134,6 +135,7 @@ const char *event_type_name(int type);
 /* One line of the segment log (columns: event_csv_header). t_ns is e->now + epoch. Returns its
  * length. */
 extern const char event_csv_header[];
+/* Writes the event as one row of the segment log with its line feed; returns its length. */
 uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char out[EVENT_CSV_MAX]);
 
 #ifdef __cplusplus

@@ -226,6 +226,8 @@ struct ltp_span {
     enum ltp_profile profile; /* which of the recovery switches are used toward this peer */
 };
 
+/* Returns 0 with *out, which the caller frees with ltp_free; HELIO_ENOMEM, or HELIO_EINVAL: a wrong
+ * configuration. */
 int ltp_new(struct ltp **out, const struct ltp_config *config);
 void ltp_free(struct ltp *l); /* drops all blocks; NULL is allowed */
 
@@ -247,6 +249,7 @@ int ltp_span_remove(struct ltp *l, uint64_t peer, tick now);
  * nothing. RECEIVE: the peer can transmit to this engine (§6.5, §6.6); while it cannot, timers of
  * expected answers are suspended. Returns 0 or HELIO_ENOENT. */
 enum ltp_way { LTP_TRANSMIT = 1, LTP_RECEIVE = 2 };
+/* `ways`: of enum ltp_way, one or both or'ed. */
 int ltp_link_ways(struct ltp *l, uint64_t peer, unsigned ways, bool up, tick now);
 
 /* ltp_link_ways for both directions. */
@@ -291,6 +294,7 @@ struct ltp_block {
     bool orange;
     uint64_t tag; /* opaque; returned in the notices */
 };
+/* Opens a session (RFC 5326 §4.1). Returns 0 with *out, or HELIO_E*. */
 int ltp_send(struct ltp *l, const struct ltp_block *block, tick now, struct ltp_session_id *out);
 
 /* Number of further blocks that ltp_send accepts for this peer now; 0 for an unknown peer. With
@@ -372,6 +376,7 @@ bool ltp_unconfigured_ready(const struct ltp *l);
 /* The unconfigured peer with this `place`; false: there is none. */
 bool ltp_unconfigured_at(const struct ltp *l, uint32_t place, struct ltp_unconfigured *out);
 
+/* Is the peer one that ltp_unconfigured added? */
 bool ltp_is_unconfigured(const struct ltp *l, uint64_t peer);
 
 /* Processes all timers that are due. */
@@ -411,6 +416,7 @@ struct ltp_out {
     uint32_t head_len; /* bytes written: the whole segment, or the header of a data segment */
     struct slice data; /* the data part, empty for control segments and authenticated ones */
 };
+/* Writes the next segment for the peer. */
 int ltp_output(struct ltp *l, uint64_t peer, tick now, struct ltp_out *out);
 
 /* Would ltp_output return a segment for this peer if its link is up? */
@@ -484,6 +490,7 @@ struct ltp_counters {
     uint64_t unconfigured_unsent; /* not sent to unconfigured peers: no credit */
     uint64_t peers_narrowed;      /* peers that proved not to support the recovery extensions */
 };
+/* The engine's counters, which stay valid as long as it. */
 const struct ltp_counters *ltp_counters(const struct ltp *l);
 
 /* Which recovery extensions the peer's receiver supports. */
@@ -499,7 +506,9 @@ bool ltp_peer_support(const struct ltp *l, uint64_t peer, struct ltp_support *ou
 
 /* "heliograph", "hdtn", …; "nothing", "trial", "repeats", "supports", "plain". Static. */
 const char *ltp_profile_name(enum ltp_profile profile);
+/* The profile of such a name. False: it is none of them. */
 bool ltp_profile_parse(const char *name, enum ltp_profile *out);
+/* The word for what the engine has learnt; static. */
 const char *ltp_learnt_name(enum ltp_learnt learnt);
 
 /*
@@ -547,6 +556,7 @@ const char *ltp_learnt_name(enum ltp_learnt learnt);
     X(current_export_sessions) /* now */                                                           \
     X(current_import_sessions)
 #define LTP_SPAN_COUNTER(name) uint64_t name;
+/* Counters of one span; LTP_SPAN_COUNTERS lists them. */
 struct ltp_span_counters {
     LTP_SPAN_COUNTERS(LTP_SPAN_COUNTER)
 };

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -101,25 +100,6 @@ int ltp_option_set(const struct ltp_option *o, struct ltp_span *span, const char
         return HELIO_EINVAL;
     ltp_option_put(o, span, value);
     return 0;
-}
-
-const char *ltp_option_hint(const struct ltp_option *o, char out[LTP_OPTION_HINT_MAX])
-{
-    const char *what = o->unit == LTP_OPTION_TIME    ? units_duration_hint
-                       : o->unit == LTP_OPTION_BYTES ? units_size_hint
-                                                     : "a number";
-    const char *unit = o->unit == LTP_OPTION_TIME ? "ns" : o->unit == LTP_OPTION_BYTES ? "B" : "";
-    if (o->unit == LTP_OPTION_FLAG)
-        snprintf(out, LTP_OPTION_HINT_MAX, "yes or no");
-    else if (o->most == 0)
-        snprintf(out, LTP_OPTION_HINT_MAX, "%s", what);
-    else if (o->unit == LTP_OPTION_TIME)
-        snprintf(out, LTP_OPTION_HINT_MAX, "%s, at most %lluh", what,
-                 (unsigned long long)(o->most / LTP_OPTION_HOUR));
-    else
-        snprintf(out, LTP_OPTION_HINT_MAX, "%s from %llu to %llu%s", what,
-                 (unsigned long long)o->least, (unsigned long long)o->most, unit);
-    return out;
 }
 
 /* The switch's field, if it is one of these parts. */

@@ -159,11 +159,6 @@ int ltp_option_set(const struct ltp_option *o, struct ltp_span *span, const char
 /* Writes `value`, which must be in the option's range, into its field. */
 void ltp_option_put(const struct ltp_option *o, struct ltp_span *span, uint64_t value);
 
-/* Writes a hint for invalid values, for example "a number from 0 to 64", and returns `out`. It has
- * at most LTP_OPTION_HINT_MAX bytes with the terminating zero. */
-#define LTP_OPTION_HINT_MAX 128
-const char *ltp_option_hint(const struct ltp_option *o, char out[LTP_OPTION_HINT_MAX]);
-
 /* Turns off all switches that belong to none of `parts` (enum ltp_option_part, or-ed).
  * sessions_auto is no switch and stays. */
 void ltp_recovery_keep(struct ltp_recovery *k, unsigned parts);

@@ -49,6 +49,7 @@ struct ltp_segment {
     bool padded;    /* RS: octets follow its claims */
 };
 
+/* A header or trailer extension (RFC 5326 §3.1.4): tag and value. */
 struct extension {
     uint8_t tag;
     struct slice value;
@@ -58,16 +59,19 @@ struct extension {
  * s->trailers. False after the last. */
 bool segment_extension(struct slice *at, struct extension *out);
 
+/* Has it data: red, green or orange? */
 static inline bool segment_is_data(const struct ltp_segment *s)
 {
     return s->type < LTP_RS;
 }
 
+/* Has it red data? */
 static inline bool segment_is_red(const struct ltp_segment *s)
 {
     return s->type < LTP_GREEN_DATA;
 }
 
+/* Is it a checkpoint (RFC 5326 §3.1.1)? */
 static inline bool segment_is_checkpoint(const struct ltp_segment *s)
 {
     return s->type >= LTP_RED_CP && s->type <= LTP_RED_CP_EOB;

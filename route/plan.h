@@ -113,6 +113,7 @@ struct plan_totals {
     uint64_t hits, misses; /* of the cache */
     uint64_t searches;     /* searches through the plan; a miss needs one or more */
 };
+/* Writes the numbers of the plan. */
 void plan_totals(const struct plan *p, struct plan_totals *out);
 
 /* Do contacts or ranges from or to this node exist? */
@@ -125,7 +126,9 @@ bool plan_meets(const struct plan *p, uint64_t from, uint64_t to);
 struct plan_cursor {
     size_t node, pair, item;
 };
+/* The next contact, with its *id; NULL at the end. */
 const struct plan_contact *plan_walk(const struct plan *p, struct plan_cursor *at, uint64_t *id);
+/* Writes the next range; false at the end. */
 bool plan_walk_ranges(const struct plan *p, struct plan_cursor *at, struct plan_range *out);
 
 /* The first time after t at which a contact or range of the node begins or ends. */
@@ -137,6 +140,7 @@ tick plan_next_change(const struct plan *p, uint64_t node, tick t);
 uint64_t plan_volume(const struct plan *p, uint64_t id);
 /* Bytes of it that are not booked in this class or a higher one (SABR: MAV). */
 uint64_t plan_left(const struct plan *p, uint64_t id, enum plan_priority priority);
+/* Bytes of it that are booked in this class. */
 uint64_t plan_booked(const struct plan *p, uint64_t id, enum plan_priority priority);
 /* Booked bytes that no longer fit, because of a higher class or a change. Their owner must unbook
  * them and find another route. */

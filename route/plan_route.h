@@ -116,6 +116,7 @@ uint64_t plan_work(const struct plan *p);
 
 /* Text of a reason ("no route"), and of a delay; for people. */
 const char *plan_reason_text(enum plan_reason reason);
+/* The text for it; static. */
 const char *plan_why_text(enum plan_why why);
 
 #ifdef __cplusplus

@@ -58,6 +58,7 @@ bool sle_credentials_make(const struct sle_identity *who, enum sle_hash which,
                           sle_hash_function *hash, void *context, struct sle_time time,
                           uint32_t random, struct sle_credentials *out);
 
+/* Credentials are right; were made too long before or after now; are wrong. */
 enum sle_auth_verdict { SLE_AUTH_OK, SLE_AUTH_TIME, SLE_AUTH_WRONG };
 /* Were they made by `who`, at most `delay` before or after `now`? The digest's length determines
  * the hash. */

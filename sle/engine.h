@@ -62,6 +62,7 @@ struct sle *sle_new(const struct sle_config *config);
 void sle_free(struct sle *s);
 /* The system's clock was set: Unix time at tick 0, ns. */
 void sle_clock_set(struct sle *s, uint64_t unix_ns);
+/* The Unix time at `now`, as SLE writes times. */
 struct sle_time sle_now(const struct sle *s, tick now);
 
 /* A remote application: its identity and password, and the authentication in both directions. */
@@ -86,7 +87,7 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
     X(aborts_received, "PEER-ABORTs received")                                                     \
     X(breaks, "associations ended by the connection")                                              \
     X(auth_failed, "PDUs whose credentials were wrong")                                            \
-    X(replays, "BINDs, and returns of them, with credentials that came before")                    \
+    X(replays, "BINDs, and returns of them, with credentials that were used before")               \
     X(pdus_in, "PDUs received")                                                                    \
     X(pdus_out, "PDUs queued for sending")                                                         \
     X(pdus_bad, "PDUs that could not be decoded")                                                  \
@@ -117,11 +118,14 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
     X(notifies, "ASYNC-NOTIFYs")                                                                   \
     X(ignored, "PDUs ignored")
 #define SLE_COUNT_FIELD(name, text) uint64_t name;
+/* Counters; SLE_COUNTS describes each. */
 struct sle_counts {
     SLE_COUNTS(SLE_COUNT_FIELD)
 };
 #undef SLE_COUNT_FIELD
+/* The sums of the engine, which stay valid as long as it. */
 const struct sle_counts *sle_counts(const struct sle *s);
+/* The counters of one instance, which stay valid as long as it. */
 const struct sle_counts *sle_instance_counts(const struct sle_instance *i);
 
 /* ---- time ---- */
@@ -154,8 +158,10 @@ struct sle_link *sle_connect(struct sle_instance *i, tick now);
 void sle_link_free(struct sle_link *l);
 /* A pointer of the host's, for sle_due; NULL at first. */
 void sle_link_use(struct sle_link *l, void *host);
+/* The pointer of sle_link_use. */
 void *sle_link_host(const struct sle_link *l);
 
+/* States of an association, for both roles (CCSDS 913.1 and the services' state tables). */
 enum sle_state {
     SLE_UNBOUND_STATE,
     SLE_BINDING,
@@ -166,7 +172,9 @@ enum sle_state {
     SLE_UNBINDING,
     SLE_ENDED
 };
+/* The state in a word; static. */
 const char *sle_state_text(enum sle_state state);
+/* The state of the link's association. */
 enum sle_state sle_link_state(const struct sle_link *l);
 /* NULL: not bound (and not binding). */
 struct sle_instance *sle_link_instance(const struct sle_link *l);
@@ -180,6 +188,7 @@ bool sle_link_reads(const struct sle_link *l);
 /* Returns memory for the next octets, *len >= 1 at most; NULL: no memory (the link continues when
  * there is some). sle_link_reads must be true. */
 uint8_t *sle_link_space(struct sle_link *l, size_t *len);
+/* `len` octets were written to the memory that sle_link_space returned. */
 void sle_link_fed(struct sle_link *l, size_t len, tick now);
 
 /* TCP's urgent octet was received: the PEER-ABORT of the peer. Octets before and after it that were
@@ -192,6 +201,7 @@ void sle_link_closed(struct sle_link *l, tick now);
  * call of sle_link_wrote, which reports the written octets. Other calls are permitted in between,
  * and the link may end. */
 size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick now);
+/* So many octets of sle_link_output were written. */
 void sle_link_wrote(struct sle_link *l, size_t octets, tick now);
 
 /* For a host that writes in another thread: the same without credentials, which sle_lent_sign
@@ -208,6 +218,7 @@ struct sle_lent {
         uint32_t count, random;
     } messages[SLE_LENT_MAX];
 };
+/* As sle_link_output; `lent` gets what sle_lent_sign needs. */
 size_t sle_link_lend(struct sle_link *l, struct slice *parts, size_t max, struct sle_lent *lent,
                      tick now);
 /* From any thread. Calls no engine: it reads `lent` and what that refers to, and writes the
@@ -224,6 +235,7 @@ enum sle_stream {
     SLE_STREAM_ABORT,
     SLE_STREAM_RESET /* reset it (SO_LINGER 0) */
 };
+/* What the host must do with the stream now. */
 enum sle_stream sle_link_stream(const struct sle_link *l);
 uint8_t sle_link_abort_octet(const struct sle_link *l); /* of SLE_STREAM_ABORT */
 
@@ -245,6 +257,7 @@ enum sle_end {
     SLE_END_MEMORY,
     SLE_END_REPLAY /* BIND, or its return, had replayed credentials: reset */
 };
+/* The end in a few words; static. */
 const char *sle_end_text(enum sle_end end);
 
 enum sle_notice_kind {
@@ -276,6 +289,7 @@ enum sle_notice_kind {
     SLE_NOTIFIED,     /* async */
     SLE_NOTICE_COUNT
 };
+/* The kind in a few words; static. */
 const char *sle_notice_text(enum sle_notice_kind kind);
 
 /* Slices in it stay until the next poll. */
@@ -311,8 +325,10 @@ bool sle_link_poll(struct sle_link *l, struct sle_notice *out, tick now);
 /* Only while it has no link. */
 void sle_instance_free(struct sle_instance *i);
 struct sle_link *sle_instance_link(const struct sle_instance *i); /* NULL: not bound */
+/* The instance's identifier; valid as long as the instance. */
 const char *sle_instance_id(const struct sle_instance *i);
 bool sle_instance_provides(const struct sle_instance *i); /* false: a user's */
+/* The service that it provides or uses. */
 enum sle_service sle_instance_service(const struct sle_instance *i);
 /* The instance with this identifier, or NULL. */
 struct sle_instance *sle_instance_find(const struct sle *s, const char *id);

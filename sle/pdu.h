@@ -39,6 +39,7 @@ extern "C" {
 #define SLE_PDU_ENUM(name, text) SLE_PDU_##name,
 enum sle_pdu_kind { SLE_PDUS(SLE_PDU_ENUM) SLE_PDU_COUNT };
 #undef SLE_PDU_ENUM
+/* The name of a PDU; static. */
 const char *sle_pdu_text(enum sle_pdu_kind kind);
 
 struct sle_bind {
@@ -67,6 +68,7 @@ struct sle_start_return {
     struct sle_time radiation_start; /* FCLTU, positive */
     struct sle_when radiation_stop;
 };
+/* When status reports are sent. */
 enum sle_report { SLE_REPORT_NOW, SLE_REPORT_PERIODIC, SLE_REPORT_STOP };
 struct sle_schedule {
     enum sle_report report;
@@ -91,12 +93,14 @@ struct sle_value {
     size_t gvcid_count;
     struct slice gvcid_set;
 };
+/* The CLTU that was processed last (912.1 CLTU-ASYNC-NOTIFY). */
 struct sle_last_processed {
     bool any;
     uint32_t id;
     struct sle_when start;
     enum sle_cltu_status status;
 };
+/* The CLTU that was radiated last (912.1 CLTU-ASYNC-NOTIFY). */
 struct sle_last_ok {
     bool any;
     uint32_t id;
@@ -131,6 +135,7 @@ struct sle_event {
     uint32_t event;      /* 1..65535 */
     struct slice qualifier;
 };
+/* The number that the next event must have (912.1 CLTU-THROW-EVENT). */
 struct sle_event_return {
     uint32_t next_invocation;
 };
@@ -147,6 +152,7 @@ struct sle_event_return {
 #define SLE_NOTIFICATION_ENUM(name, text) SLE_ASYNC_##name,
 enum sle_notification { SLE_NOTIFICATIONS(SLE_NOTIFICATION_ENUM) SLE_ASYNC_COUNT };
 #undef SLE_NOTIFICATION_ENUM
+/* The notification in a few words; static. */
 const char *sle_notification_text(enum sle_notification n);
 struct sle_async {
     enum sle_notification notification;

@@ -122,6 +122,7 @@ enum sle_taken {
      * SLE_ROOM */
     SLE_FULL
 };
+/* Offers a frame, whose octets are copied if they are taken. */
 enum sle_taken sle_provider_frame(struct sle_instance *i, const struct sle_frame *frame, tick now);
 /* Octets of a frame's head in this association (256 to 65000 octets of data, the instance's
  * antenna, no annotation); 0: not active. */
@@ -136,6 +137,7 @@ bool sle_provider_active(const struct sle_instance *i);
  * running (operational), with unknown locks. When it is interrupted or halted, radiation of a CLTU
  * ends: its data is freed, and production must report nothing about it. */
 void sle_provider_production(struct sle_instance *i, unsigned production, tick now);
+/* Sets the locks for status reports and notifications. */
 void sle_provider_locks(struct sle_instance *i, const struct sle_locks *locks);
 /* Frame synchronisation was lost at `time`: SYNC-NOTIFY with `locks`. */
 void sle_provider_loss(struct sle_instance *i, struct sle_time time, const struct sle_locks *locks,
@@ -162,12 +164,15 @@ struct sle_cltu_out {
  * SLE_CLTU_READY or sle_expire.
  */
 bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, tick now);
+/* When to call sle_provider_cltu_next again; TICK_NEVER: no CLTU waits for a time. */
 tick sle_provider_cltu_deadline(const struct sle_instance *i);
 /* CLTUs that are held: in the queue, or being radiated. */
 uint32_t sle_provider_cltus_held(const struct sle_instance *i);
 /* Begin and end of its radiation, at this time. */
 void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick now);
+/* The end of its radiation, at this time. */
 void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick now);
+/* Sets the uplink's state for status reports. */
 void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status);
 /* Answers SLE_EVENT_THROWN: SLE_OK or a diagnostic of THROW-EVENT. After one that is refused the
  * same invocation number is expected again: events thrown behind it that wait for an answer get

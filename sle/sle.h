@@ -34,6 +34,7 @@ extern "C" {
 enum sle_service { SLE_RAF = 0, SLE_RCF = 2, SLE_ROCF = 4, SLE_FCLTU = 16 };
 const char *sle_service_text(enum sle_service service); /* "raf", "rcf", "rocf", "cltu" */
 
+/* Delivery modes, as in the service instance identifier. */
 enum sle_mode { SLE_TIMELY = 0, SLE_COMPLETE = 1, SLE_OFFLINE = 2, SLE_FORWARD = 3 };
 const char *sle_mode_text(enum sle_mode mode); /* "onlt", "onlc", "offl", "fwd" */
 
@@ -96,8 +97,10 @@ const char *sle_abort_text(unsigned diagnostic); /* of any octet; static */
     X(P, OUT_OF_SERVICE, 8, "out of service")                                                      \
     X(P, OTHER, 127, "other reason")
 enum sle_bind_diag { SLE_BIND_DIAGS(SLE_NUMBERED, SLE_BIND_) };
+/* The diagnostic in words; static. */
 const char *sle_bind_text(unsigned diagnostic);
 
+/* Reasons of UNBIND. */
 enum sle_unbind {
     SLE_UNBIND_END = 0,
     SLE_UNBIND_SUSPEND = 1,
@@ -167,6 +170,7 @@ struct sle_when { /* ConditionalTime */
 /* Unix time in ns, without leap seconds, to a time with microseconds, and back. Days beyond 16 bits
  * wrap (year 2137). Times before 1970 are 0 ns. */
 struct sle_time sle_time_of(uint64_t unix_ns);
+/* Unix time in ns. */
 uint64_t sle_time_unix(struct sle_time t);
 /* 8 octets, or 10 of a time with picoseconds; returns how many. */
 size_t sle_time_put(struct sle_time t, uint8_t *out);
@@ -182,6 +186,7 @@ struct sle_gvcid {
     uint8_t version; /* 0..3, 12 */
     uint8_t vcid;    /* 0..63, or SLE_MASTER: the whole master channel */
 };
+/* Are the numbers in the ranges of its version? */
 bool sle_gvcid_ok(struct sle_gvcid g);
 /* The channel of a frame by its first octets; false: too short, or a version that is not known. */
 bool sle_gvcid_of_frame(struct slice frame, struct sle_gvcid *out);
@@ -202,16 +207,20 @@ int sle_siid_parse(const char *text, struct sle_siid *out, enum sle_service *ser
                    enum sle_mode *mode);
 /* Is it an authority identifier: 3..16 visible characters, no blank? A port name: 1..128? */
 bool sle_authority_ok(const char *text);
+/* Is it a port name: 1..128 visible characters? */
 bool sle_port_name_ok(const char *text);
 
 enum sle_quality { SLE_GOOD = 0, SLE_ERRED = 1, SLE_UNDETERMINED = 2 }; /* of a frame */
+/* requestedFrameQuality of RAF-START. */
 enum sle_wanted {
     SLE_GOOD_ONLY = 0,
     SLE_ERRED_ONLY = 1,
     SLE_ALL_FRAMES = 2,
     SLE_WANTED_UNDEFINED = 3
 };
+/* Lock status of a part of the receiver. */
 enum sle_lock { SLE_IN_LOCK = 0, SLE_OUT_OF_LOCK = 1, SLE_NOT_IN_USE = 2, SLE_LOCK_UNKNOWN = 3 };
+/* Lock status as in SYNC-NOTIFY and status reports. */
 struct sle_locks {
     enum sle_lock frame, symbol, subcarrier, carrier;
 };
@@ -224,6 +233,7 @@ enum sle_uplink_production {
     SLE_UP_INTERRUPTED = 2,
     SLE_UP_HALTED = 3
 };
+/* uplinkStatus of FCLTU. */
 enum sle_uplink { SLE_UPLINK_UNKNOWN = 0, SLE_NO_RF = 1, SLE_NO_BIT_LOCK = 2, SLE_NOMINAL = 3 };
 /* cltuStatus */
 enum sle_cltu_status {
@@ -240,6 +250,7 @@ enum sle_control_word {
     SLE_NOT_CLCW = 2,
     SLE_WORDS_UNDEFINED = 3
 };
+/* updateMode of ROCF-START. */
 enum sle_update { SLE_CONTINUOUS = 0, SLE_CHANGE_BASED = 1, SLE_UPDATE_UNDEFINED = 3 };
 enum { SLE_TC_VC_NONE = 255 };
 

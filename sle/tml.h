@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 enum { SLE_TML_HEADER = 8, SLE_TML_CONTEXT = 20 }; /* octets; the context with its header */
+/* Types of TML messages (CCSDS 913.1 §3.3). */
 enum sle_tml_type { SLE_TML_PDU = 1, SLE_TML_CONTEXT_MESSAGE = 2, SLE_TML_HEARTBEAT = 3 };
 
 /* Limits of what a responder accepts, and what an initiator asks for. */

@@ -44,7 +44,9 @@ int sle_user_stop(struct sle_instance *i, tick now);
 int sle_user_unbind(struct sle_instance *i, enum sle_unbind reason, tick now);
 /* In SLE_READY or SLE_ACTIVE, as the next two. */
 int sle_user_schedule(struct sle_instance *i, const struct sle_schedule *schedule, tick now);
+/* GET-PARAMETER. Returns 0 or HELIO_E*; SLE_PARAMETER follows. */
 int sle_user_get(struct sle_instance *i, enum sle_parameter parameter, tick now);
+/* FCLTU: THROW-EVENT. Returns 0 or HELIO_E*; SLE_EVENT_ANSWER follows. */
 int sle_user_event(struct sle_instance *i, const struct sle_event *event, tick now);
 
 /*

@@ -97,7 +97,10 @@ struct agent_config {
     uint64_t place_slice;
 };
 
+/* Returns 0 with *out, which the caller frees with agent_free; HELIO_ENOMEM, or HELIO_EINVAL: a
+ * wrong configuration. */
 int agent_new(struct agent **out, const struct agent_config *config);
+/* Frees the agent and its buffers; bundles in the store remain. NULL is allowed. */
 void agent_free(struct agent *a);
 /* Sets the bundle bytes for which the store's medium has room, including the held ones. The lower
  * of it and config.held_bytes is the limit, and the base of all shares. Not with memory_only. */
@@ -116,6 +119,7 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
  * in several calls). Its static routes are removed. No answer follows for bundles that it brought;
  * the binder must report no outcome of bundles given to it. Returns 0 or HELIO_ENOENT. */
 int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now);
+/* The link went up or down (RFC 9171 §5.4: forwarding over it is possible, or not). */
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
 /* The neighbour was silent and is heard again: all pauses of the link end. */
 void agent_heard(struct agent *a, uint32_t link, struct agent_now now);
@@ -144,6 +148,7 @@ struct agent_service {
      * here are not. A single bundle may be longer. 0: no own limit. */
     uint64_t bundles_max, bytes_max;
 };
+/* Sets the queues of a link. Returns 0, HELIO_ENOENT, HELIO_EINVAL or HELIO_ENOMEM. */
 int agent_link_service(struct agent *a, uint32_t link, const struct agent_service *s);
 /* Bundles queued for a link and in transmission, by queue, and those given to the link so far (also
  * fragments and repetitions). False: there is no such link. */
@@ -151,6 +156,7 @@ struct agent_backlog {
     uint64_t bundles, bytes;
     uint64_t given, given_bytes;
 };
+/* Writes the numbers for each priority. False: there is no such link. */
 bool agent_backlog(const struct agent *a, uint32_t link,
                    struct agent_backlog out[BUNDLE_PRIORITIES]);
 /* The limits of a link's bundles, and their refusals. False: there is no such link. */
@@ -160,11 +166,13 @@ struct agent_bound {
     uint64_t apart_bundles, apart_bytes; /* in the part that is reserved for it */
     uint64_t share_bundles, share_bytes; /* size of that part */
 };
+/* Writes the link's limits. False: there is no such link. */
 bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out);
 /* Static routes (bp/agent/routes.h), the agent's own router; used unless agent_router sets another
  * one. HELIO_ENOENT: there is no such link, no such route. Waiting bundles are placed again with
  * the next push (until then agent_deadline is 0). */
 int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
+/* Removes a static route. Returns 0 or HELIO_ENOENT. */
 int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
 /* The i-th static route, the most specific first. False: there are no more. */
 bool agent_route_at(const struct agent *a, size_t i, struct eid_pattern *pattern, uint32_t *link);
@@ -207,6 +215,8 @@ enum agent_sharing {
     /* Each bundle to all that are registered at its turn; each has its own queue. */
     AGENT_SHARE_ALL,
 };
+/* Sets how registrations share endpoints of the pattern. Returns 0, HELIO_EAGAIN (too many such
+ * rules) or HELIO_ENOMEM. */
 int agent_share_endpoints(struct agent *a, const struct eid_pattern *pattern,
                           enum agent_sharing how);
 /* Registers an endpoint of this node. `reg` is the binder's number. Waiting bundles for the
@@ -272,6 +282,8 @@ struct agent_request {
      * unknown. */
     uint64_t user;
 };
+/* Accepts an ADU for transmission (RFC 9171 §5.2); *out is the new bundle's id. AGENT_ACCEPTED or
+ * the refusal. */
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, struct agent_now now,
                               struct bundle_id *out);
 
@@ -299,17 +311,20 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
  * bundles. */
 #define AGENT_OFFER_AGAIN 1U
 #define AGENT_OFFER_LAST 2U
+/* agent_receive for a bundle that can wait; *waits: it was not accepted, offer it again later. */
 enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                unsigned how, bool *waits, struct agent_now now);
 
 /* At start, before other calls: adds a stored bundle by its head. Returns 0, HELIO_EFORMAT,
  * HELIO_ENOMEM. */
 int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t bytes);
+/* The same for the id of a removed bundle, which is kept until `until_ms` against duplicates. */
 int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms);
 /* The lifetime clock, ms: the time by which lifetimes expire. It only advances, by elapsed time,
  * independent of the wall clock. It begins at the DTN time of the first push, or after a restart at
  * `life_ms` at the moment of `now` (bp/agent/life_clock.h). Heads and marks use it. */
 void agent_restore_clock(struct agent *a, uint64_t life_ms, struct agent_now now);
+/* The lifetime clock at `now`, ms. */
 uint64_t agent_life_ms(const struct agent *a, struct agent_now now);
 /* The bundle's remaining lifetime by this clock, ms, rounded up. 0: expired, or there is no such
  * bundle; UINT64_MAX: it never expires. */
@@ -325,10 +340,14 @@ void agent_restore_key(struct agent *a, uint64_t key);
  * neighbour's share. Charge received bytes, not announced ones. reserve: false: no room or link.
  * release: before agent_receive. reserve_again: what was released, if a refused bundle waits. */
 #define AGENT_OWN UINT32_MAX /* in place of a link: applications */
+/* Charges `bytes` before they are received. False: no room, or no such link. */
 bool agent_reserve(struct agent *a, uint32_t link, uint64_t bytes);
+/* Charges them again without a check: a refused bundle waits, and its bytes stay here. */
 void agent_reserve_again(struct agent *a, uint32_t link, uint64_t bytes);
+/* Takes back a charge of agent_reserve: just before agent_receive, or when the transfer ends. */
 void agent_release(struct agent *a, uint32_t link, uint64_t bytes);
 
+/* The outcome of AGENT_STORE: `ok`, it is on the medium; else the bundle is refused. */
 void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now);
 /* Takes the reference. NULL: it failed; this is counted and tried again later, at most 8 times.
  * Bytes that differ from the stored ones, or are gone: the bundle ends at once. */
@@ -346,6 +365,7 @@ void agent_refused(struct agent *a, uint64_t key, const char *reason, struct age
  * AGENT_DECLINES_MAX declines, it is deleted (END_DECLINED), with a report if requested:
  * "transmission canceled" (RFC 9171 §6.1.1). */
 #define AGENT_DECLINES_MAX 4
+/* `reason`: static text for the log, or NULL. */
 void agent_declined(struct agent *a, uint64_t key, const char *reason, struct agent_now now);
 /* No outcome: the link's session that transmits the bundle, for the log. */
 void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t session,
@@ -368,7 +388,9 @@ void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now);
  * HELIO_ENOENT. */
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now);
 
+/* Serves the agenda: call it when agent_deadline is not after `now`. */
 void agent_expire(struct agent *a, struct agent_now now);
+/* The time of the next agent_expire; TICK_NEVER: none. */
 tick agent_deadline(const struct agent *a);
 
 enum agent_action_kind {
@@ -492,6 +514,7 @@ struct agent_counters {
      * read no more from applications. */
     uint64_t storing, storing_bytes;
 };
+/* The agent's counters, which stay valid as long as the agent. */
 const struct agent_counters *agent_counters(const struct agent *a);
 /* Bytes of memory that count in its limit; the limit (total_bytes, or held_bytes: memory_only). */
 uint64_t agent_memory_used(const struct agent *a), agent_memory_max(const struct agent *a);
@@ -503,6 +526,7 @@ struct agent_unrouted {
     struct eid source, destination;
     uint32_t link;
 };
+/* The agent's record of such bundles; count 0: there was none. */
 const struct agent_unrouted *agent_unrouted(const struct agent *a);
 
 /* Bundles of links that had expired on arrival (EXPIRED; each offer counts), and the latest of
@@ -513,6 +537,7 @@ struct agent_stale {
     uint32_t link;
     uint64_t over_ms; /* time since it had expired, by this node's clock */
 };
+/* The agent's record of such bundles; count 0: there was none. */
 const struct agent_stale *agent_stale(const struct agent *a);
 
 /* The latest bundle that was refused for lack of room (FULL, QUOTA, QUEUE), or that a waiting link
@@ -533,6 +558,7 @@ struct agent_share {
     uint64_t share_bundles, share_bytes;
     uint64_t arriving, share_arriving; /* bytes of arriving bundles */
 };
+/* Writes the use and the share; link AGENT_OWN: of the applications. */
 void agent_share(const struct agent *a, uint32_t link, struct agent_share *out);
 
 struct agent_bundle_info {
@@ -548,6 +574,7 @@ struct agent_bundle_info {
 };
 /* All values of `state`, then NULL. */
 extern const char *const agent_states[];
+/* Writes at most `max` of the bundles at this node, and returns how many it wrote. */
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max);
 /* Visits all bundles, a few per call, with pushes in between: a bundle that stays is visited once.
  * cursor: 0, then the latest result, until that is 0. */

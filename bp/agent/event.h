@@ -40,6 +40,7 @@ enum bundle_event_kind { BUNDLE_EVENTS(BUNDLE_EVENT_ENUM) BUNDLE_EVENT_COUNT };
 #undef BUNDLE_EVENT_ENUM
 const char *bundle_event_word(enum bundle_event_kind kind); /* static */
 
+/* Who created the bundle, or brought it. */
 enum bundle_origin { BUNDLE_FROM_NODE, BUNDLE_FROM_APPLICATION, BUNDLE_FROM_LINK };
 const char *bundle_origin_word(enum bundle_origin from); /* "node", "application", "link"; static */
 
@@ -76,6 +77,7 @@ typedef void bundle_event_sink(void *context, const struct bundle_event *e);
 /* One line of the bundle log (columns: bundle_event_csv_header). t_ns is e->now + epoch; `node` the
  * node's own EID as text, `link` the link's name, or NULL. Returns its length. */
 extern const char bundle_event_csv_header[];
+/* Writes the event as one row of the bundle log with its line feed; returns its length. */
 uint32_t bundle_event_csv(const struct bundle_event *e, const char *node, const char *link,
                           uint64_t epoch, char out[BUNDLE_EVENT_CSV_MAX]);
 

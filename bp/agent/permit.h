@@ -75,6 +75,7 @@ struct permit_subject {
     uint64_t held_bundles, held_bytes; /* APP: bundles and bytes of the user at the node */
 };
 
+/* Counts of a rule, or of a list of them. */
 struct permit_counters {
     uint64_t allowed, refused[PERMIT_VERDICT_COUNT];
 };
@@ -108,7 +109,9 @@ bool permits_endpoint(struct permits *p, uint64_t user, const struct eid *endpoi
 void permits_refuse(struct permits *p, const struct permit_subject *s, enum permit_verdict v);
 
 size_t permits_len(const struct permits *p); /* NULL: 0 */
+/* The counters of the list; valid as long as it. p must not be NULL. */
 const struct permit_counters *permits_counters(const struct permits *p);
+/* The latest refusal; valid as long as the list. p must not be NULL. */
 const struct permit_refusal *permits_refusal(const struct permits *p);
 /* The i-th rule, with the numbers of permitted bundles and of refusals by its limits. NULL: there
  * are no more. */

@@ -73,6 +73,7 @@ struct router_query {
     const struct router_links *links;
 };
 
+/* Did the link's peer decline this bundle? Then the link must not be in an answer. */
 static inline bool router_declined(const struct router_query *q, uint32_t link)
 {
     for (size_t i = 0; i < q->declined_len; i++)
@@ -163,6 +164,7 @@ struct router_ops {
     uint64_t (*work)(const void *router);
 };
 
+/* A router: its functions, and the pointer that they get. */
 struct router {
     const struct router_ops *ops;
     void *state;

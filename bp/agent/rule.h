@@ -42,6 +42,7 @@ struct rule_subject {
 };
 
 struct rule rule_any(void); /* matches every bundle */
+/* Does the rule match this bundle or its payload? */
 bool rule_fits(const struct rule *r, const struct rule_subject *s);
 
 #ifdef __cplusplus

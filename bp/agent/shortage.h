@@ -30,6 +30,7 @@ enum agent_limit {
     AGENT_LIMIT_FRAGMENTS,  /* fragments_max */
     AGENT_LIMIT_FRAGMENTS_ALL /* fragments_all_max */
 };
+/* What `used` and `most` of struct agent_shortage count. */
 enum agent_unit {
     AGENT_UNIT_BUNDLES,
     AGENT_UNIT_BYTES,

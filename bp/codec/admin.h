@@ -9,6 +9,7 @@
 extern "C" {
 #endif
 
+/* The status assertions of a report, in the order of RFC 9171 §6.1.1. */
 enum status_item {
     STATUS_RECEIVED,
     STATUS_FORWARDED,

@@ -36,7 +36,9 @@ enum block_flag {
     BLOCK_DELETE_BUNDLE_IF_UNKNOWN = 0x04,
     BLOCK_DROP_IF_UNKNOWN = 0x10,
 };
+/* Block type codes (RFC 9171 §9.1). */
 enum block_type { BLOCK_PAYLOAD = 1, BLOCK_PREVIOUS_NODE = 6, BLOCK_AGE = 7, BLOCK_HOP_COUNT = 10 };
+/* CRC type codes (RFC 9171 §4.2.1). */
 enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
 
 #define BUNDLE_INLINE_MAX 32       /* extension blocks in the array of struct bundle */
@@ -65,6 +67,7 @@ struct bundle_id {
     bool fragment;
     uint64_t offset, total; /* for fragments: bytes of the application data unit */
 };
+/* Do both name the same bundle, or the same fragment of it? */
 bool bundle_id_equal(const struct bundle_id *a, const struct bundle_id *b);
 
 struct bundle_block {
@@ -137,6 +140,7 @@ struct bundle_finding {
     bool fatal;          /* the bundle is refused in this mode */
 };
 #define BUNDLE_FINDINGS_MAX 16
+/* What was found in one bundle, in the order of its bytes. */
 struct bundle_findings {
     struct bundle_finding at[BUNDLE_FINDINGS_MAX];
     size_t len;

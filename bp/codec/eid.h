@@ -43,6 +43,7 @@ struct eid eid_ipn(uint64_t allocator, uint64_t node, uint64_t service);
 
 /* "ipn:!.N": the local node; never transmitted (RFC 9758 §3.4.2, §5.4). */
 #define EID_LOCAL_NODE UINT32_MAX
+/* Is it the local node, "ipn:!.N"? */
 bool eid_is_local(const struct eid *e);
 
 /* Is it a multi-node endpoint: "dtn://name/~demux" (RFC 9171 §4.2.5.1.1), or imc? Such an EID is
@@ -51,6 +52,7 @@ bool eid_is_group(const struct eid *e);
 
 /* "imc:group.service"; false: it is of another scheme. */
 bool eid_imc(const struct eid *e, uint64_t *group, uint64_t *service);
+/* The imc EID of a group and a service number. */
 struct eid eid_imc_of(uint64_t group, uint64_t service);
 
 /* Parses "ipn:1.0", "ipn:977000.100.1", "ipn:!.7", "dtn://host/demux", "dtn:none", "imc:1.2".
@@ -64,6 +66,7 @@ enum eid_dtn_form {
     EID_DTN_LOOSE, /* printable, but without "//", the "/" after the node, or with a query */
     EID_DTN_BAD,   /* empty, too long, or not printable ASCII */
 };
+/* The form of `len` characters at `ssp`. */
 enum eid_dtn_form eid_dtn_form(const char *ssp, size_t len);
 
 /* Writes the EID as text and returns its length. The text of other schemes is "scheme-4:820501"
@@ -72,7 +75,9 @@ size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX]);
 
 /* All spellings of the null endpoint are equal. */
 bool eid_equal(const struct eid *a, const struct eid *b);
+/* Have both the same node ID (RFC 9171 §4.2.5.2)? */
 bool eid_same_node(const struct eid *a, const struct eid *b);
+/* A hash for tables; equal EIDs have equal ones. The seed should be secret. */
 uint64_t eid_hash(uint64_t seed, const struct eid *e);
 uint64_t eid_node_hash(uint64_t seed, const struct eid *e); /* eid_hash of eid_node */
 
@@ -85,9 +90,11 @@ bool eid_is_node(const struct eid *e);
 /* A set of numbers as intervals [lo, hi], both inclusive, in rising order. They neither overlap nor
  * touch. */
 #define EID_RANGES_MAX 10
+/* An interval [lo, hi], with both ends. */
 struct eid_range {
     uint64_t lo, hi;
 };
+/* The intervals of a set. */
 struct eid_ranges {
     struct eid_range at[EID_RANGES_MAX];
     uint8_t len;
@@ -122,10 +129,12 @@ int eid_pattern_read(const char *text, struct eid_pattern *out, const char **why
 size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX]);
 /* False: no EID matches both patterns. True: one may match both. */
 bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q);
+/* Does the pattern match the EID? */
 bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e);
 /* Does it match a node ID (RFC 9171 §4.2.5.2)? "ipn:2.0", "ipn:*.*", "dtn://x/" and "*" do.
  * "ipn:2.7" and groups do not. */
 bool eid_pattern_has_node(const struct eid_pattern *p);
+/* Are both the same pattern, whatever their spelling? */
 bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q);
 /* Higher for more specific patterns. For ipn the pattern with fewer nodes is more specific, then
  * the one with fewer services; both counts are compared within a factor of two. */
@@ -134,12 +143,14 @@ int eid_pattern_rank(const struct eid_pattern *p);
 /* Alternative patterns: "ipn:2.*|ipn:[5-7].*|dtn://host/" followed by "*", or "[ipn,dtn]:**". An
  * EID matches if one of them matches. */
 #define EID_PATTERNS_MAX 10
+/* The alternatives of a text. */
 struct eid_patterns {
     struct eid_pattern at[EID_PATTERNS_MAX];
     uint8_t len;
 };
 /* Like eid_pattern_read. An empty text has no pattern. */
 int eid_patterns_read(const char *text, struct eid_patterns *out, const char **why);
+/* Does one of the patterns match the EID? */
 bool eid_patterns_match(const struct eid_patterns *p, const struct eid *e);
 /* Is *one equal to one of the patterns? */
 bool eid_patterns_have(const struct eid_patterns *p, const struct eid_pattern *one);

@@ -88,6 +88,7 @@ int security_bundle_read(struct buf *bytes, struct security_bundle *out,
 /* security_bundle_read for bytes that were decoded before: CRCs are not computed. `bytes` may have
  * other readers if nothing is encrypted or decrypted. */
 int security_bundle_view(struct buf *bytes, struct security_bundle *out);
+/* Drops the view's reference to the bundle's bytes. */
 void security_bundle_fini(struct security_bundle *b);
 /* Encodes the bundle into a new buffer, owned by the caller. NULL: no memory. */
 struct buf *security_bundle_write(const struct security_bundle *b);

@@ -94,6 +94,7 @@ uint32_t security_sender_of(const struct eid *node);
  * became valid last is the first. NULL: there are no more. */
 struct security_key *security_ring_find(struct security_ring *ring, const char *id, uint64_t type,
                                         const struct eid *peer, uint64_t dtn_ms, size_t i);
+/* Has the ring a key of that name? */
 bool security_ring_has(const struct security_ring *ring, const char *id);
 /* Makes an unused IV and counts one use of the key. False: the key's uses are exhausted, or no IVs
  * can be reserved. */

@@ -69,7 +69,9 @@ enum security_reason {
 };
 #undef SECURITY_REASON_ENUM
 const char *security_reason_word(enum security_reason r); /* "missing"; static */
+/* The reason in a sentence for the operator; static. */
 const char *security_reason_text(enum security_reason r);
+/* The reason code of a status report about it (RFC 9172 §7.1). */
 enum status_reason security_reason_code(enum security_reason r);
 
 /* Numbers of operations, unless noted. `failed` includes `passed`. */
@@ -99,6 +101,7 @@ struct security_policy;
  * policy. Returns 0 or HELIO_ENOMEM. */
 int security_policy_new(struct security_policy **out, const struct eid *node,
                         const struct crypto *crypto, struct security_ring *ring);
+/* Frees the policy; the ring is the caller's. NULL is allowed. */
 void security_policy_free(struct security_policy *p);
 /* Replaces the rules; they are copied. The counters of rules start at 0. HELIO_ENOMEM: nothing is
  * changed. len <= SECURITY_RULES_MAX. */
@@ -132,6 +135,7 @@ void security_policy_send(struct security_policy *p, struct buf *bytes, const st
 bool security_policy_covers(const struct security_policy *p, const struct eid *source,
                             const struct eid *destination);
 
+/* The policy's counters, which stay valid as long as it. */
 const struct security_counters *security_policy_counters(const struct security_policy *p);
 /* Copies the i-th rule with its numbers of successful and failed operations. False: there are no
  * more. */

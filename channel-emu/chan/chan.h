@@ -33,7 +33,9 @@ struct trace {
     struct trace_run *runs;
 };
 
+/* An empty trace with steps of that length, ns. */
 void trace_init(struct trace *t, tick step);
+/* Frees the runs. */
 void trace_fini(struct trace *t);
 /* Lengthens the trace; merges with the last run when the state is the same.
  * 0, HELIO_ENOMEM, HELIO_EINVAL (steps 0, or a sum that overflows a tick). */
@@ -47,6 +49,7 @@ struct trace_clock {
     size_t run;
     tick run_start, run_end; /* of the present run, in the caller's time */
 };
+/* At the time `origin` the trace is `offset` after its beginning. The trace is borrowed. */
 void trace_clock_init(struct trace_clock *c, const struct trace *t, tick origin, tick offset);
 /* Does any part of [from, to) (or the instant `from` when empty) meet a bad step? */
 bool trace_clock_bad(struct trace_clock *c, tick from, tick to);
@@ -222,6 +225,7 @@ struct chan;
  * overhead, an empty trace, only one dwell time, too many or unsorted windows, points or changes,
  * hold without windows, and a change of a parameter that is not configured. */
 int chan_new(struct chan **out, const struct chan_config *config);
+/* Frees the channel and its frames, without a report. NULL is allowed. */
 void chan_free(struct chan *c);
 
 /* Bytes of a frame, and overhead added to it, at most. */
@@ -243,6 +247,7 @@ void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t t
  * it cannot be marked and 3 that it is, and perhaps CHAN_BY_RULE. */
 #define CHAN_ECN 3u
 #define CHAN_BY_RULE 4u
+/* `as`: the ECN field, or'ed with CHAN_BY_RULE. */
 void chan_input_as(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now,
                    unsigned as);
 
@@ -253,6 +258,7 @@ struct chan_head {
     const uint8_t *data;
     size_t kept, len; /* octets of data; of the frame: kept <= len <= CHAN_FRAME_MAX */
 };
+/* `as`: see chan_input_as. */
 void chan_input_head(struct chan *c, const struct chan_head *head, uint64_t tag, tick now,
                      unsigned as);
 
@@ -290,6 +296,7 @@ struct chan_out {
     bool marked; /* here: the caller puts it into the frame's bytes, or beside them */
     uint8_t ecn; /* as received; 3 when marked */
 };
+/* Writes the next frame that is due. */
 int chan_output(struct chan *c, tick now, struct chan_out *out);
 
 /* The state of the channel for frames in transmission during [from, to), from < to. For observers:
@@ -305,6 +312,7 @@ struct chan_look {
     tick delay; /* at the end of this time, with points; jitter not counted */
     double loss;
 };
+/* Writes the state in [from, to). */
 void chan_look_at(struct chan *c, tick from, tick to, struct chan_look *out);
 
 /* The fates of single frames. Returns 1 and a record for each frame that was lost, duplicated,
@@ -321,8 +329,10 @@ struct chan_fate {
     const uint8_t *data;
     size_t len, kept; /* as in struct chan_out */
 };
+/* Writes the next record. */
 int chan_fate(struct chan *c, struct chan_fate *out);
 
+/* The channel's counters, which stay valid as long as it. */
 const struct chan_counters *chan_counters(const struct chan *c);
 
 #ifdef __cplusplus

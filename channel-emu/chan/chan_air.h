@@ -55,9 +55,11 @@ double air_rytov(const struct air_profile *p, double elevation, double wavelengt
 /* The profile in layers, 0 to AIR_LAYERS - 1, of equal ratios of height from 0 to 30 km: heights
  * and depths in metres. A sum over them is the integral by the rule of the trapezoid. */
 #define AIR_LAYERS 400
+/* One layer, metres. */
 struct air_layer {
     double height, depth;
 };
+/* The layer i, 0 to AIR_LAYERS - 1. */
 struct air_layer air_layer(int i);
 
 /* The factor by which an aperture reduces the scintillation index that one thin layer makes, in
@@ -73,7 +75,9 @@ double air_aperture(const struct air_profile *p, double elevation, double wavele
 struct air_gamma {
     double alpha, beta;
 };
+/* The parameters of a Rytov variance. */
 struct air_gamma air_gamma(double rytov);
+/* The scintillation index of both. */
 double air_index(struct air_gamma g);
 
 /* Correlation time of the factor with alpha (large eddies) over that with beta (small ones). */

@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+/* The distribution of the power: constant, lognormal, gamma-gamma. */
 enum fade_kind { FADE_STEADY, FADE_LOGNORMAL, FADE_GAMMA_GAMMA };
 
 /* How the spectrum of the scintillation falls: with -6 (three equal poles), or by chan_filter.h. */
@@ -76,6 +77,7 @@ struct fade_normal {
 
 /* The logarithm of a variable with mean 1, over the normal number. */
 #define FADE_TABLE 209u
+/* Its values at equal distances of the normal number. */
 struct fade_table {
     double value[FADE_TABLE];
 };
@@ -126,6 +128,7 @@ double fade_coupling(const struct fade_config *c, double elevation);
 
 /* The elevation at a time, and the scintillation index there (0 when steady). */
 double fade_elevation(const struct fade_config *c, tick at);
+/* The scintillation index at that elevation; 0: the power is steady. */
 double fade_index(const struct fade_config *c, double elevation);
 /* The coherence time of the scintillation there, ns. */
 double fade_coherence(const struct fade_config *c, double elevation);
@@ -158,8 +161,11 @@ double fade_direction_next(struct fade_direction *d);
 
 /* For tests: a process by itself, and the table of a gamma variable of that shape. */
 void fade_normal_init(struct fade_normal *n, double coherence_steps);
+/* The next value of the process, from a normal random number. */
 double fade_normal_next(struct fade_normal *n, double white);
+/* Fills the table for a gamma variable of mean 1 and that shape. */
 void fade_table_gamma(struct fade_table *t, double shape);
+/* The table's value at a normal number, interpolated. */
 double fade_table_at(const struct fade_table *t, double z);
 
 #ifdef __cplusplus

@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+/* The law by which a trace is generated. */
 enum gen_model { GEN_NONE, GEN_RENEWAL, GEN_GILBERT, GEN_INDEPENDENT, GEN_OPTICAL };
 
 struct gen_spec {
@@ -48,6 +49,7 @@ struct gen_preset {
 /* NULL for names not in GEN_PRESET_NAMES. */
 const struct gen_preset *gen_preset_find(const char *name);
 
+/* Sets all fields to their defaults. */
 void gen_spec_init(struct gen_spec *s);
 
 /* An option of `helio-trace gen` without its dashes; `preset` is one. 0, HELIO_ENOENT (no such

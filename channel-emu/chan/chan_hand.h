@@ -33,6 +33,7 @@ struct chan_hand {
 /* Checks a list: rising times, each gap ends before the next hand-over, `to` is below `channels`,
  * and the first has no `drop`. */
 bool chan_hand_valid(const struct chan_handover *list, size_t count, uint32_t channels);
+/* Begins before the first hand-over; the list is borrowed, and was checked. */
 void chan_hand_init(struct chan_hand *h, const struct chan_handover *list, size_t count);
 
 /* The channel of a frame that enters at `now`, which does not go back; or CHAN_NOWHERE. */

@@ -40,6 +40,7 @@ struct chan_jitter {
 };
 #define CHAN_JITTER_TABLE_MAX 65536u
 
+/* Are all parameters in the ranges above? */
 bool chan_jitter_valid(const struct chan_jitter *k);
 /* The longest that can be drawn. */
 tick chan_jitter_max(const struct chan_jitter *k);
@@ -57,6 +58,7 @@ struct chan_jitter_state {
 
 /* 0 or HELIO_ENOMEM. The same seed gives the same delays on every machine. */
 int chan_jitter_init(struct chan_jitter_state *s, const struct chan_jitter *config, uint64_t seed);
+/* Frees the state's table. */
 void chan_jitter_fini(struct chan_jitter_state *s);
 /* For a frame that enters at `now`, which does not go back. */
 tick chan_jitter_draw(struct chan_jitter_state *s, tick now);

@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+/* The distribution of a length. */
 enum law_kind { LAW_GAMMA, LAW_WEIBULL, LAW_LOGNORMAL, LAW_EXPONENTIAL, LAW_FIXED };
 
 /* `size` is the mean; of a Weibull distribution the scale. `shape` is the shape of a gamma or
@@ -31,6 +32,7 @@ struct law_mix {
 
 /* > 0; the same stream of random numbers gives the same lengths. */
 double law_draw(const struct law *law, struct rng *r);
+/* The same of a mixture: first its part is drawn, then the length. */
 double law_mix_draw(const struct law_mix *mix, struct rng *r);
 
 /* ms */
@@ -41,10 +43,12 @@ double law_mix_draw_met(const struct law_mix *mix, struct rng *r);
 
 /* The share of lengths up to x ms. */
 double law_below(const struct law *law, double x);
+/* The same of a mixture. */
 double law_mix_below(const struct law_mix *mix, double x);
 
 /* Normal numbers with mean 0 and deviation 1. */
 double law_normal(struct rng *r);
+/* Two independent ones at once. */
 void law_normal_pair(struct rng *r, double out[2]);
 
 #define LAW_HINT                                                                                   \

@@ -29,6 +29,7 @@ bool chan_power_lost(const struct chan_power *p, tick origin, tick from, tick to
 struct chan_power_errors {
     double loss, bit_error_rate;
 };
+/* The errors of a frame of `len` bytes at that power. */
 struct chan_power_errors chan_power_errors(const struct chan_power *p, double power, size_t len);
 
 #ifdef __cplusplus

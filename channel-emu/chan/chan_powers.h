@@ -24,6 +24,7 @@ struct powers {
     size_t len, cap;
 };
 
+/* Frees the samples. */
 void powers_fini(struct powers *p);
 
 /* A sample, of which decibels are made linear. 0, HELIO_ENOMEM, or HELIO_EINVAL: too many, below 0,
@@ -51,6 +52,7 @@ struct powers_text {
     char error[200];
 };
 
+/* Begins with the first line; `p` and `column` are borrowed. */
 void powers_text_init(struct powers_text *t, struct powers *p, const char *column, bool decibels);
 
 /* One line without its line feed. 0, HELIO_ENOMEM, or HELIO_EFORMAT with `error`. */

@@ -47,6 +47,7 @@ struct receiver {
 
 /* 0, HELIO_ENOMEM, HELIO_EINVAL (deeper than RECEIVER_DEPTH_MAX steps). */
 int receiver_init(struct receiver *r, const struct receiver_config *c, double threshold, tick step);
+/* Frees what receiver_init allocated. */
 void receiver_fini(struct receiver *r);
 
 /* Processes the power of one step (>= 0, finite). Returns the state of the step depth - 1 before

@@ -35,6 +35,7 @@ struct chan_shared;
 /* Returns 0, HELIO_ENOMEM, HELIO_EINVAL (no rate, CoDel without a target, unsorted changes, or
  * changes of other keys). It must exist as long as the channels whose config.shared it is. */
 int chan_shared_new(struct chan_shared **out, const struct chan_shared_config *config);
+/* Frees the line, after all its channels. NULL is allowed. */
 void chan_shared_free(struct chan_shared *s);
 
 /* Sets a rate (>= 1) for frames whose transmission begins at `now` or later; now must not be before
@@ -47,6 +48,7 @@ struct chan_part {
     uint64_t frames, bytes;
     tick waited, waited_max; /* the sum; of one frame */
 };
+/* The channel's share so far. */
 struct chan_part chan_part(const struct chan *c);
 
 /* Jain's index of fairness of these amounts: 1 when they are equal, 1/n when one has all; 1 when

@@ -44,6 +44,7 @@ struct sites {
     bool covered[SITES_MAX];
 };
 
+/* Begins the state of all stations; the specification was checked. */
 void sites_init(struct sites *s, const struct sites_spec *spec, uint64_t seed);
 /* Advances to a time, which must not decrease, and sets `covered` for it. */
 void sites_advance(struct sites *s, double now);

@@ -61,6 +61,7 @@ struct trace_text {
     char error[160]; /* after HELIO_EFORMAT: what is wrong and what would be right */
 };
 
+/* Begins with the first line; the trace is borrowed. */
 void trace_text_init(struct trace_text *p, struct trace *t);
 
 /* One line without its line feed. 0, HELIO_ENOMEM, HELIO_EFORMAT. */
