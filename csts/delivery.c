@@ -7,7 +7,7 @@
  * What can go wrong: START without the times that complete mode needs, or with times the wrong way
  * round, or while production is halted: a negative return; without its extension: PEER-ABORT
  * "encoding error". A slow user: see csts/delivery.h. A datum that is too long, or no memory for
- * it: the host is told.
+ * it: the host is notified.
  */
 #include "csts/delivery.h"
 

@@ -184,8 +184,8 @@ enum csts_notice_kind {
 /* Slices in it stay until the next poll. */
 struct csts_notice {
     enum csts_notice_kind kind;
-    struct csts_pdu pdu;       /* what came, but of BOUND and UNITS of a provider and of OVER */
-    struct csts_report report; /* VALUES (positive), REPORT */
+    struct csts_pdu pdu; /* the received PDU, but of BOUND and UNITS of a provider and of OVER */
+    struct csts_report report;         /* VALUES (positive), REPORT */
     struct csts_processing processing; /* PROCESSED */
     bool has_next;                     /* ANSWER: the number that is expected next is known: */
     uint32_t next_unit;

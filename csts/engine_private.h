@@ -93,7 +93,7 @@ struct csts_link {
     struct csts_procedure delivery; /* buffered data delivery that was started last */
     uint32_t delivery_id;           /* of its START or STOP */
     bool delivers;                  /* from START's positive return to STOP's */
-    struct slice elements;          /* of a return buffer, that are to be told */
+    struct slice elements;          /* of a return buffer, still to be reported */
     struct slice admitted;          /* credentials of the one before these */
     /* provider */
     struct procedure procedures[CSTS_PROCEDURES_MAX];

@@ -70,7 +70,7 @@ static PORT_INLINE void fill_nibbles(struct multiple *table)
     }
 }
 
-/* `len` octets, at most PIECE; the others are zeros. */
+/* `len` octets, at most `PIECE`; the others are zeros. */
 static PORT_INLINE void make_multiples(struct multiples *m, const uint8_t *from, size_t len)
 {
     memset(&m->low[0], 0, sizeof m->low[0]);

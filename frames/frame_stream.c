@@ -110,7 +110,7 @@ struct run {
 
 /* At most `most` codeblocks of the octets d, which are `at` octets behind buffer[s->at]. Starts are
  * tried in the order of the stream: what a former one of this phase accepted is not decoded again,
- * nor is what was accepted before more octets came. */
+ * nor is what was accepted before more octets arrived. */
 static struct run run_blocks(struct frame_stream *s, const uint8_t *d, size_t at, size_t len,
                              size_t most)
 {

@@ -230,7 +230,8 @@ static int check_plan(const struct config *c)
     bool is_over;
     const int err = node_plan_check(c, clock_wall(), &is_over, errors);
     if (is_over)
-        fprintf(stderr, "%s: warning: plan: all contacts are over; its dates are UTC\n", c->plan);
+        fprintf(stderr, "%s: warning: plan: all contacts are in the past; its dates are UTC\n",
+                c->plan);
     print_errors(errors);
     free(errors);
     return err;

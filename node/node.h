@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The node: one bundle agent, bound to its links, its store, its applications and its operator.
- * Everything but the storage thread runs in one loop. Whatever happens is told to the agent, then
+ * Everything but the storage thread runs in one loop. Each event is passed to the agent, then
  * node_wake; before the loop sleeps, node_pump does what the agent asks for.
  */
 #ifndef NODE_NODE_H
@@ -76,8 +76,8 @@ struct node_link {
     uint64_t rest_refused;               /* bundles that found no room while it rested */
     uint64_t failures[CLA_REASON_COUNT]; /* of `failed`, by reason */
     struct node_link
-        *host; /* it came in over that one; NULL: it is of the file, or an operator's */
-    uint64_t peers, peers_refused; /* that came in over it: now; not let in */
+        *host; /* its peer connected to that one; NULL: it is of the file, or an operator's */
+    uint64_t peers, peers_refused; /* that connected to it: now; refused */
     bool planned;                  /* a contact plan says something of it: */
     struct cla_contact contact;    /* this */
     tick contact_next;             /* when its next contact begins; TICK_NEVER: there is none */
@@ -85,8 +85,8 @@ struct node_link {
     bool given_up;                 /* it has none, and unfinished bundles take another route */
     bool gives_back;               /* that is asked for, in steps: */
     struct plan_router_walk back;
-    bool over;               /* it came in, and is down: to be removed */
-    bool unconfigured;       /* it came in over another link; also when that one is removed */
+    bool over;               /* its peer connected by itself and has gone: to be removed */
+    bool unconfigured;       /* its peer connected to another link; also when that one is removed */
     struct link_meter meter; /* node_meter.h */
     struct link_watch watch;
 };
@@ -140,7 +140,7 @@ struct node {
     struct apps *apps;
     struct control *control;
     struct {
-        uint64_t all, told; /* told: since `since` */
+        uint64_t all, told; /* `told`: logged since `since` */
         tick since;
     } refusals;                     /* of changes that readers asked for */
     struct seglog *segments;        /* NULL: not written */
@@ -168,7 +168,8 @@ struct node {
         struct watch_pace pace;
     } medium; /* node_medium.h */
     struct {
-        uint64_t gave_way, refused, reports, too_late, kept, dropped; /* counters when told */
+        uint64_t gave_way, refused, reports, too_late, kept,
+            dropped; /* counters at the last log line */
         tick after;
         bool displaced; /* it was said */
     } shortage;
@@ -198,7 +199,7 @@ struct node {
 /* The world's clocks. */
 struct agent_now node_now(const struct node *n);
 
-/* The agent was told something: pump before the loop sleeps. */
+/* The agent got an event: pump before the loop sleeps. */
 static inline void node_wake(struct node *n)
 {
     n->awake = true;
@@ -207,7 +208,7 @@ static inline void node_wake(struct node *n)
 /* Tells the agent when the link's limits are others now. */
 void node_limits(struct node_link *l);
 
-/* What became of a bundle on the link: counted, and told to the agent. */
+/* The outcome of a bundle on the link: counted, and passed to the agent. */
 void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
                     enum cla_reason reason);
 
@@ -252,7 +253,8 @@ int node_link_set(struct node_link *l, struct config_link *changed, char *why, s
  * nowhere, from now on. */
 void node_router_use(struct node *n);
 struct router node_router(struct node *n); /* that router */
-/* Removes what came in by itself and is down. Never called from within an adapter's event. */
+/* Removes the links of unconfigured peers that have gone. Never called from within an adapter's
+ * event. */
 void node_links_tidy(struct node *n);
 /* All links end; `closed` is called when none is left, now or later. */
 void node_links_close(struct node *n, void (*closed)(struct node *n));
@@ -261,7 +263,7 @@ void node_links_free(struct node *n); /* their memory: when no world calls them 
 /* Registers the echo endpoint, if the configuration has one. 0, or an error of agent_register. */
 int echo_open(struct node *n);
 
-/* The bundle that came to the echo endpoint goes back to its source. */
+/* Returns a bundle for the echo endpoint to its source. */
 void echo_deliver(struct node *n, const struct agent_action *a);
 
 /*

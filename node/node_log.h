@@ -13,7 +13,7 @@ void node_say_init(struct say *s, const struct config *config, const struct eid 
 int node_log_open(struct node *n);
 bool node_log_any(const struct node *n);
 void node_log_flush(struct node *n);  /* as log_writer_flush, both */
-void node_log_reopen(struct node *n); /* after the files were moved away; says what came of it */
+void node_log_reopen(struct node *n); /* after the files were moved away; logs the outcome */
 int node_log_sync(struct node *n, unsigned timeout_ms); /* as log_writer_sync, both */
 void node_log_close(struct node *n);
 

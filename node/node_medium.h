@@ -14,7 +14,7 @@ void node_medium_fits(struct node *n, uint64_t bytes);
 uint64_t node_medium_limit(const struct node *n);
 bool node_medium_short(const struct node *n);
 /* Once a second, and at the start: logs that the medium is short of room, that it got worse, and
- * that it is over. */
+ * that there is room again. */
 void node_medium_watch(struct node *n);
 
 #endif

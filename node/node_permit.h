@@ -10,7 +10,7 @@
 int node_permit_open(struct node *n);
 /* *applied: they are others now. HELIO_ENOMEM: those of a direction may be as before. */
 int node_permit_reload(struct node *n, const struct config *c, bool *applied);
-/* Once a second: what was refused is told, now and then. */
+/* Once a second: logs refusals, at a limited rate. */
 void node_permit_watch(struct node *n, tick now);
 
 #endif

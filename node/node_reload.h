@@ -15,10 +15,10 @@ struct json_t;
  * started anew. All of it goes to the log.
  *
  * `done` (NULL: nobody wants to know) gets 0 and the lists "applied" and "refused" in out, which is
- * borrowed; or HELIO_EFORMAT: the file is wrong, which was told, with "error" in out, and nothing
+ * borrowed; or HELIO_EFORMAT: the file is wrong, which was logged, with "error" in out, and nothing
  * changed; or HELIO_ENOENT: the node is stopping. It may come from within the call. Returns 0, or
  * an error, then nothing follows: HELIO_ENOENT: the node has no file, or is stopping;
- * HELIO_ENOMEM; HELIO_EAGAIN: too many changes wait, which was told.
+ * HELIO_ENOMEM; HELIO_EAGAIN: too many changes wait, which was logged.
  */
 typedef void node_reloaded(void *context, int rc, struct json_t *out);
 int node_reload(struct node *n, node_reloaded *done, void *context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles that came in fragments, and are verified when all their bytes are here (agent_verify).
+ * Bundles received in fragments, which are verified when all their bytes are here (agent_verify).
  * Their time is charged to the link that brought the security blocks (base/rest.h), as if the
  * bundle had come whole. A round of the loop has TURN_TIME for them, or one; after one that took
  * longer than is fair none is verified for REST_SHARED times as long as it took beyond that. So

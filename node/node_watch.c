@@ -260,8 +260,8 @@ bool node_watch_flap(struct node_link *l, bool up)
         return true;
     w->calm_at = now + FLAP_TIME;
     say(&l->node->say, LEVEL_WARNING,
-        "link %s is flapping: %" PRIu64 " changes within %.3g s, now %s; told again when it is "
-        "calm for a minute",
+        "link %s is flapping: %" PRIu64 " changes within %.3g s, now %s; the next message follows "
+        "after a minute without a change",
         l->config->name, w->flaps, (double)(now - w->flaps_begun) / 1e9, up ? "up" : "down");
     return false;
 }

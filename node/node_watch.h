@@ -46,7 +46,7 @@ struct link_watch {
     struct watch_pace silence, failing, queueing, one_way;
     uint64_t failed;        /* logged failed attempts to forward */
     uint64_t queue_refused; /* logged bundles without room in its queue */
-    /* changes between up and down in the minute that began then; more than FLAPS are not told one
+    /* changes between up and down in the minute that began then; more than FLAPS are not logged one
      * by one */
     tick flaps_begun, calm_at; /* calm_at: it is flapping until then; 0: it is not */
     uint64_t flaps;

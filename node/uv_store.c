@@ -64,7 +64,7 @@ struct storage {
     bool forget_more;      /* … and there are more of them than one call takes */
     uint64_t look_at;      /* the thread's: bytes of puts until it looks at the medium again */
     uint64_t told_fits;    /* the loop's */
-    uv_mutex_t mutex;      /* guards what follows */
+    uv_mutex_t mutex;      /* protects the fields below */
     uv_cond_t cond;
     struct jobs todo, done;
     bool stop;

@@ -2,7 +2,7 @@
 /*
  * Limits the anonymous memory of a process that the allocator keeps after free(): blocks freed
  * between used ones stay in the heap. After many unfinished bundles this can be as much memory
- * again as is in use. Above the bound the guard returns such memory to the kernel.
+ * again as is in use. Above the bound memory_guard returns such memory to the kernel.
  */
 #ifndef OS_MEMORY_GUARD_H
 #define OS_MEMORY_GUARD_H
@@ -24,7 +24,7 @@ struct memory_guard {
     uint64_t times; /* number of times that memory was returned */
 };
 
-/* Returns 0 or HELIO_E*. Without /proc the guard does nothing. */
+/* Returns 0 or HELIO_E*. Without /proc nothing happens. */
 int memory_guard_open(struct memory_guard *g, uint64_t bound);
 void memory_guard_close(struct memory_guard *g);
 

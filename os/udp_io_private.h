@@ -45,7 +45,7 @@ struct udp_tx {
 
 struct udp_rx {
     unsigned filled, next; /* messages */
-    unsigned arrived;      /* carried: received datagrams that wait for udp_fill */
+    unsigned arrived;      /* received datagrams that wait for udp_fill */
     unsigned current;      /* that of the latest datagram */
     size_t at, size;       /* within the current message: next datagram, its size */
     uint64_t mean;         /* bytes per message lately */

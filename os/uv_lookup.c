@@ -58,7 +58,7 @@ struct query {
     bool asked;    /* a thread has it, or had it */
     bool running;  /* it has it */
     bool replaced; /* it hangs, and another thread has replaced its thread */
-    /* when it began to run or (TCP) to wait; or when its users were told that it hangs */
+    /* when it began to run or (TCP) to wait; or when its users were notified that it hangs */
     tick since;
     bool overdue; /* they were; the loop's, as are: */
     tick anew_at; /* then: when there may be a new question about the host */

@@ -141,8 +141,8 @@ static enum plan_reason find_route(struct plan_router *r, const struct router_qu
 static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + BALANCE_WAYS + 2 <= EXCLUDED_MAX,
               "room for all");
 
-/* Excludes the neighbours of links that should be avoided: first both, then only the one that it
- * came from. */
+/* Excludes the neighbours of links that should be avoided: first both, then only the one that
+ * sent it. */
 static enum plan_reason find_best(struct plan_router *r, const struct router_query *q,
                                   struct plan_query *pq, struct way **way)
 {

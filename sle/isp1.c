@@ -154,7 +154,7 @@ static tick silence_due(const struct isp1_link *l)
     return tick_add(l->last_in, (tick)l->heartbeat_s * l->dead_factor * TICK_S);
 }
 
-/* The context came, or is sent: heartbeats, unless heartbeat_s is 0. */
+/* The context was received, or is sent: heartbeats, unless heartbeat_s is 0. */
 static void begin_beats(struct isp1_link *l, uint16_t heartbeat_s, uint16_t dead_factor, tick now)
 {
     assert(!l->context);

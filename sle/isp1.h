@@ -52,7 +52,7 @@ struct isp1_peer {
 struct out;
 struct isp1_link;
 struct isp1_service {
-    /* A PDU came, behind a context. */
+    /* A PDU was received, behind a context. */
     void (*take_pdu)(struct isp1_link *l, struct slice body, tick now);
     /* The link has ended: what it served forgets it. Called once. */
     void (*ended)(struct isp1_link *l, tick now);

@@ -338,7 +338,7 @@ struct room {
 void room_enter(struct agent *a, struct record *r);
 void room_leave(struct record *r);
 /* Finds room for a new bundle. room_take makes it, by ending the bundles to displace; room_cancel
- * gives up. */
+ * leaves them. */
 enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct holder *holder,
                              uint64_t bytes, struct room *out);
 void room_take(struct agent *a, struct room *room);

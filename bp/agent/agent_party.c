@@ -6,7 +6,7 @@
  * beyond that goes after the bundle, although it was there first. A router of contact plans needs
  * to know that: else a neighbour that fills a contact leaves no place in it to others.
  *
- * There can be as many parties as bundles: peers that came once, each under a name of its own. So
+ * There can be as many parties as bundles: peers that connected once, each with its own name. So
  * parties are found by hash, and no question visits all of them (base/excess.h).
  *
  * What can go wrong: no memory for a party; then its bundles count as before all others.

@@ -17,7 +17,7 @@ struct assembly;
 /* The accounts that a bundle is charged to, and its route when it was admitted. */
 struct holder {
     struct account *peer, *source;
-    /* of the sending application; NULL: it came from a neighbour, or unknown */
+    /* of the sending application; NULL: received from a neighbour, or unknown */
     struct account *user;
     struct account *backlog; /* of its destination endpoint or link */
     /* The route when it was admitted: a link, TO_ENDPOINT or NO_ROUTE; NO_LINK: none of these any
@@ -67,7 +67,7 @@ struct record {
     tick pause;                /* the latest pause; 0 = none yet */
     int link;                  /* or TO_ENDPOINT, NO_ROUTE */
     struct link_ref came_from; /* the link that received it; none: unknown, or created here */
-    /* The link that it came from, or that failed last: used only if there is no other route. */
+    /* The link that received it, or that failed last: used only if there is no other route. */
     struct link_ref avoid;
     uint32_t hand_head; /* fragment in transmission: its length minus that of its payload, bytes */
     uint64_t booking;   /* the router's booking of its link; 0: none */

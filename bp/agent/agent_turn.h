@@ -34,10 +34,10 @@ struct turn {
 };
 
 /* Parties take turns by bytes, and so do the sources of each party. So no party waits for more than
- * one round, however many bundles others have. Neighbours without a link (they came unconfigured,
- * and have gone) share one turn, `common`. When it is next, they take turns among themselves, in
- * `away`. A turn exists while `waiting` or `places` is not 0. A turn with a debt may have no
- * bundles, except in `away`. */
+ * one round, however many bundles others have. Neighbours without a link (unconfigured peers
+ * that have disconnected) share one turn, `common`. When it is next, they take turns among
+ * themselves, in `away`. A turn exists while `waiting` or `places` is not 0. A turn with a debt may
+ * have no bundles, except in `away`. */
 struct turns {
     struct list ring;   /* parties */
     struct list away;   /* parties, which `common` stands for in `ring` */

@@ -233,7 +233,7 @@ static int look_at_ports(struct emu_bridge *b, tick now, FILE *say)
         socklen_t len = sizeof error;
         getsockopt(emu_port_fd(b->port[dir]), SOL_SOCKET, SO_ERROR, &error, &len);
         if (!emu_port_exists(b->port[dir])) {
-            fprintf(say, "helio-emu: the bridge ends: interface %s went away\n",
+            fprintf(say, "helio-emu: the bridge ends: interface %s is gone\n",
                     emu_port_name(b->port[dir]));
             return HELIO_EIO;
         }

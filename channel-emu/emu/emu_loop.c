@@ -347,7 +347,7 @@ int emu_loop_begin(struct emu_loop *loop, FILE *say)
     int rc = emu_control_open(&loop->control, loop->run->control, say);
     if (rc < 0)
         return rc;
-    (void)udp_receiver_settle(loop->receiver); /* before somebody is told that all is ready */
+    (void)udp_receiver_settle(loop->receiver); /* before the program reports that it is ready */
     join_clocks(loop);
     return 0;
 }

@@ -57,7 +57,7 @@ static uint64_t device_count(const struct emu_port *p, const char *what)
     return n;
 }
 
-#define MISSED "rx_missed_errors" /* no room for what came */
+#define MISSED "rx_missed_errors" /* frames without room in the receive queue */
 #define DROPPED "tx_dropped"
 
 static int look_up(struct emu_port *p, const char *name, FILE *say)

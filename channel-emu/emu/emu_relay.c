@@ -51,7 +51,7 @@ static struct udp_peer *peer_of(struct emu_relay *r, uint64_t flow_id)
     return flow_id == 0 ? &r->return_to : flow == NULL ? NULL : &flow->peer;
 }
 
-/* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
+/* As a received or a transmitted datagram, with our own address beside the peer's; which is
  * not known when the far end speaks another version of IP. */
 static void capture_datagram(const struct emu_relay *r, struct log_writer *w, int dir,
                              const struct address *peer, bool outgoing, const uint8_t *data,
@@ -208,7 +208,7 @@ int emu_relay_read(struct emu_relay *r, int fd)
                 return rc;
         }
     }
-    if (n == UDP_RECEIVE_MAX) /* there may be more, which came after the last one */
+    if (n == UDP_RECEIVE_MAX) /* there may be more, received after the last one */
         r->loop->whole = tick_min(r->loop->whole, in[n - 1].arrival);
     return rounds;
 }

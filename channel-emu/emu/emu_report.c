@@ -171,7 +171,7 @@ static enum grade find_doubts(struct doubts *d, const struct emu_link *l)
 {
     enum grade worst = FAITHFUL;
     d->len = 0;
-    doubt(d, LOSSES, l->ended, "the run ended before it was told to");
+    doubt(d, LOSSES, l->ended, "the run ended before its configured end");
     doubt_way(d, l, EMU_FORWARD);
     doubt_way(d, l, EMU_RETURN);
     doubt_outputs(d, l);

@@ -108,7 +108,7 @@ void scenario_apply_tree(struct scenario *s, const struct conf_tree *root, const
         snprintf(where, sizeof where, "%.50s%s.", outer, directions[i]);
         if (i != 2)
             scenario_way_read(s, SCENARIO_FORWARD, map, where, directory, errors);
-        if (i == 2 || (i == 0 && errors->total == 0)) /* an error of `both` is told once */
+        if (i == 2 || (i == 0 && errors->total == 0)) /* an error of `both` is reported once */
             scenario_way_read(s, SCENARIO_RETURN, map, where, directory, errors);
     }
 }

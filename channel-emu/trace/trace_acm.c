@@ -130,7 +130,7 @@ static const struct argument_table acm_table = {
            "  helio-trace gen --preset leo-low --power p.csv -o leo.htr\n"
            "  helio-trace acm p.csv --esn0 12dB --symbols 100000000 --delay 6ms -o leo-acm"};
 
-/* What the run came to. */
+/* The run's results. */
 struct account {
     uint64_t lost, changes;
     double sent, arrived; /* bits a symbol, summed over the steps */

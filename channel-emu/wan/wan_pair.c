@@ -267,7 +267,7 @@ void wan_pair_open(struct wan_relay *r, struct stream *s)
         return;
     }
     use_stream(&p->side[1], other);
-    (void)stream_write(other, NULL, 0); /* it is told when it is connected */
+    (void)stream_write(other, NULL, 0); /* its callback reports the connection */
     read_side(&p->side[0], true);
     read_side(&p->side[1], true);
 }

@@ -133,7 +133,7 @@ static const char *explain_refusal(enum sdls_verdict v)
     case SDLS_SENDER_VERDICT:
         return "their IV is another sender's";
     case SDLS_REPLAYED_VERDICT:
-        return "their numbers were used before: they were replayed, or came out of order";
+        return "their numbers were used before: they were replayed, or received out of order";
     case SDLS_AHEAD_VERDICT:
         return "their numbers are beyond the window: too many frames were lost";
     case SDLS_NUMBERS_VERDICT:

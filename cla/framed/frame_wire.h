@@ -63,7 +63,7 @@ struct frame_wire_config {
     X(in, "frames that arrived")                                                                   \
     X(foreign, "frames, or connections, from another address than the peer's")                     \
     X(skipped_bytes, "octets between frames that belonged to none")                                \
-    X(connects, "connections that came about, services that were started")                         \
+    X(connects, "connections made, services started")                                              \
     X(refused, "CLTUs that the provider of FCLTU refused")                                         \
     X(binds_refused, "BINDs that the provider refused")                                            \
     X(starts_refused, "STARTs that the provider refused")                                          \

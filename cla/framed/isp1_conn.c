@@ -214,7 +214,7 @@ static bool lend_output(struct isp1_conn *c)
     return true;
 }
 
-/* What TLS says: known before the end is told, so that one line of a log can have it. */
+/* What TLS says: known before the end is reported, so that one line of a log can have it. */
 static void keep_why(struct isp1_conn *c)
 {
     if (c->secure != NULL && c->why[0] == '\0' && helio_code(c->error) == HELIO_EFORMAT)
@@ -343,7 +343,7 @@ static void on_writable(void *context)
 {
     struct isp1_conn *c = context;
     if (c->secure != NULL && !c->secured) {
-        c->secured = true; /* the handshake is over */
+        c->secured = true; /* the handshake has ended */
         if (!is_trusted(c)) {
             c->error = HELIO_EFORMAT;
             end_conn(c, true);
@@ -402,7 +402,7 @@ int isp1_conn_secure(struct isp1_conn *c, const struct sle_secure *secure, bool 
         return e;
     c->secure = secure;
     c->stream = above;
-    c->full = true; /* until the handshake is over */
+    c->full = true; /* until the handshake has ended */
     stream_use(above, &stream_user, c);
     stream_read(above, true);
     return 0;

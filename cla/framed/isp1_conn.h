@@ -102,7 +102,7 @@ struct isp1_conn {
     struct crowd_member waiting;
     /* TLS */
     const struct sle_secure *secure; /* NULL: none */
-    bool secured;                    /* its handshake is over */
+    bool secured;                    /* its handshake has ended */
     char why[TLS_WHY_MAX];
     tick now;              /* the time of its notices */
     uint8_t dropped[4096]; /* destination of dropped input */

@@ -181,7 +181,7 @@ static void tell_refusal(struct streamcl_link *l, enum cla_verdict verdict)
     if (now < l->refusal_say_after)
         return;
     l->refusal_say_after = tick_add(now, SAY_PAUSE);
-    cla_say(&l->cla, 1, "%" PRIu64 " bundles that came were refused and are lost, the last one: %s",
+    cla_say(&l->cla, 1, "%" PRIu64 " received bundles were refused and are lost, the last one: %s",
             l->n.bundles_refused - l->refusals_told, texts[verdict]);
     l->refusals_told = l->n.bundles_refused;
 }

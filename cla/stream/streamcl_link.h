@@ -40,9 +40,9 @@ struct json_t;
     X(CONNECT, "it did not come about")                                                            \
     X(TIMEOUT, "no answer to the attempt to connect")                                              \
     X(TOO_LONG, "a bundle longer than the limit was announced")                                    \
-    X(MALFORMED, "what came is no byte string of definite length")                                 \
+    X(MALFORMED, "the peer sent no byte string of definite length")                                \
     X(TRANSFER_IDLE, "a bundle did not grow")                                                      \
-    X(IDLE, "nothing came")                                                                        \
+    X(IDLE, "the peer was silent")                                                                 \
     X(DISPLACED, "displaced by other connections")                                                 \
     X(HERE, "this node ended it")
 #define STREAMCL_END_ENUM(name, text) STREAMCL_END_##name,

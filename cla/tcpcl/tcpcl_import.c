@@ -192,7 +192,7 @@ void tcpcl_segment_long_items(struct tcpcl_session *s)
         refuse_transfer(s, TCPCL_REFUSE_EXTENSION_FAILURE);
 }
 
-/* The length of the segment's data is known: is it borne? */
+/* The length of the segment's data is known: is it within the limits? */
 void tcpcl_segment_data(struct tcpcl_session *s)
 {
     uint64_t have = s->import.bundle == NULL ? 0 : s->import.bundle->len, left = s->in.left;

@@ -148,7 +148,7 @@ struct tcpcl_conn {
     bool unwritten;                 /* its last turn ended before the stream was full */
     bool can_tls;                   /* this side can */
     bool awaits_files;              /* TLS begins when another thread has read them */
-    bool securing, secure;          /* the stream is TLS: its handshake runs; is over */
+    bool securing, secure;          /* the stream is TLS: its handshake runs; has ended */
     int trusted_by;                 /* enum tcpcl_tls_peer, of those admitted */
     uint8_t host[ADDRESS_KEY_HOST]; /* of the peer; zeros: not known */
     enum tcpcl_claim claim;         /* but HOST: tcpcl_claim_of */

@@ -35,7 +35,7 @@ struct tcpcl_session;
 #define TCPCL_ITEMS_MAX (1u << 20)
 
 /* What no correct peer exceeds, and what ends the session (TCPCL_END_FLOOD). §4.7: the least
- * interval of keepalives is a second; twice as many as that, and some more, are borne. §5.1.2: a
+ * interval of keepalives is a second; twice as many as that, and some more, are accepted. §5.1.2: a
  * MSG_REJECT answers a message, so that there are no more of them than messages were sent. */
 #define TCPCL_KEEPALIVES_SPARE 64
 #define TCPCL_KEEPALIVES_PER_S 2

@@ -25,7 +25,7 @@ enum tcpcl_tls_peer { TCPCL_BY_NODE, TCPCL_BY_HOST, TCPCL_BY_ADDRESS, TCPCL_BY_C
 /* Why a peer is not trusted. */
 #define TCPCL_TRUSTS(X)                                                                            \
     X(GIVEN, "it is")                                                                              \
-    X(PLAIN, "it came without TLS, which the link requires")                                       \
+    X(PLAIN, "it connected without TLS, which the link requires")                                  \
     X(UNVERIFIED, "its certificate is not valid")                                                  \
     X(NO_NODE, "its certificate names no node")                                                    \
     X(OTHER_NODE, "its certificate names another node")                                            \

@@ -36,11 +36,11 @@ struct aap2_client {
     enum aap2_state state;
     int error; /* of AAP2_FAILED */
     char why[AAP2_WHY_MAX];
-    char path[108]; /* as it is told; may be cut */
+    char path[108]; /* as it is reported; may be cut */
     char node[AAP2_EID_MAX];
     bool subscriber;
     uint64_t payload_max;
-    char endpoint[104]; /* as it is told; may be cut */
+    char endpoint[104]; /* as it is reported; may be cut */
     uint8_t magic;
     bool greeted;      /* magic has come */
     bool reading;      /* of the stream */

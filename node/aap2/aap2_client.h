@@ -33,7 +33,7 @@ enum aap2_state {
  * Begins to connect to the node's UNIX socket. `ready` is called from the world's loop when the
  * state is another one, when something arrived, and when there is room to write; it may close the
  * connection. timeout: for each answer of the node until the connection is open (2 s at most when
- * the path is a control socket's by its name, which is told). Returns 0,
+ * the path is a control socket's by its name, which is reported). Returns 0,
  * HELIO_EIO, HELIO_ENOMEM; then `why` says it in words.
  */
 int aap2_client_open(struct aap2_client **out, struct world *w, const char *path, tick timeout,

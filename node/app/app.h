@@ -104,7 +104,7 @@ struct apps {
     struct list all, endpoints, flush, users;
     struct list yielded;       /* struct app.flush: those that wait for the next turn … */
     struct alarm more;         /* … which is that of the loop */
-    bool turn_due;             /* it went off */
+    bool turn_due;             /* the alarm has fired */
     bool turn_follows;         /* the last turn left something */
     struct turn_size messages; /* of one user in a turn */
     uint64_t busy_users;       /* with bundles under way */

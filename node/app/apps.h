@@ -29,10 +29,10 @@ void apps_tick(struct apps *apps, tick now);
 #define APP_CONNECTIONS_MAX 512 /* below the usual limit of 1024 descriptors */
 
 struct apps_counters {
-    uint64_t connections;                            /* now */
-    uint64_t refused_connections;                    /* beyond the limit */
-    uint64_t refused_user;                           /* whose was the latest: id + 1; 0: unknown */
-    uint64_t malformed;                              /* streams that ended for what they carried */
+    uint64_t connections;         /* now */
+    uint64_t refused_connections; /* beyond the limit */
+    uint64_t refused_user;        /* whose was the latest: id + 1; 0: unknown */
+    uint64_t malformed;           /* streams that ended because of their content */
     uint64_t requests, unanswered, unanswered_bytes; /* bundles from applications */
     uint64_t reading_bytes;                          /* of payloads that are under way */
     uint64_t refused;                                /* requests answered with an error */

@@ -434,7 +434,10 @@ struct config_link *config_link_change(const struct config_link *was, const char
     struct config_link *l = was->settings == NULL ? NULL : config_link_copy(was);
     snprintf(where, sizeof where, "links[%.64s].", was->name);
     if (was->settings == NULL)
-        conf_error(errors, map->line, "%s has no keys: it came in by itself", where);
+        conf_error(
+            errors, map->line,
+            "%s this link has no keys: its peer connected by itself, without a configured link",
+            where);
     else if (l == NULL)
         conf_no_memory(errors, 0);
     else if (map->kind != CONF_MAP)

@@ -63,10 +63,10 @@ static void why_open(const struct agent_why *w, const struct node_link *l, enum 
         put_sentence(out, "why", "the link is %s (%s), and %s are in its queue or on it",
                      link_state_word(state), about, ahead_text(w, ahead));
     if (state == LINK_STATE_SILENT)
-        put_sentence(
-            out, "next",
-            "%s asks for an answer until it gives up; as soon as the peer is heard, bundles go on",
-            l->config->adapter);
+        put_sentence(out, "next",
+                     "%s keeps asking the peer for an answer, up to its limit; as soon as the peer "
+                     "is heard, bundles are sent again",
+                     l->config->adapter);
     else
         put_sentence(out, "next", "it goes over link %s when its turn comes", l->config->name);
 }
@@ -211,7 +211,8 @@ static void tell_other(const struct node *n, const struct agent_why *w, json_t *
         put_sentence(out, "where", "on its way to the store");
         put_sentence(out, "why", "the store has %" PRIu64 " jobs before it is done", st.waiting);
         put_sentence(out, "next",
-                     "when it is stored, its sender is told, and it is forwarded or delivered");
+                     "when it is stored, its sender gets the confirmation, and it is forwarded or "
+                     "delivered");
     } else if (strcmp(w->is.state, "fragment") == 0) {
         put_sentence(out, "where", "here, as a fragment of a bundle for this node");
         put_sentence(out, "why", "other fragments are missing");
@@ -244,8 +245,8 @@ static void tell_tried(const struct node *n, const struct agent_why *w, json_t *
     }
     json_object_set_new(out, "tries", json_number(w->tries));
     if (w->tries == 0)
-        put_sentence(out, "tried", "no try has failed since it came, or since the node began%s",
-                     names);
+        put_sentence(out, "tried",
+                     "no try has failed since it arrived, or since the node started%s", names);
     else
         put_sentence(out, "tried", "%" PRIu64 " tr%s failed, the last one: %s%s", w->tries,
                      w->tries == 1 ? "y" : "ies", w->failed, names);

@@ -278,7 +278,7 @@ static void tell_over(struct node_plan *p)
     }
     if (planned && !some && !p->told_over)
         say(&p->node->say, LEVEL_WARNING,
-            "plan: %s: all contacts of this node are over%s: bundles for its neighbours are "
+            "plan: %s: all contacts of this node are in the past%s: bundles for its neighbours are "
             "refused or wait; load another plan (helioctl plan reload)",
             p->path, p->dated ? "; its dates are UTC" : "");
     p->told_over = planned && !some;

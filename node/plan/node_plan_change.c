@@ -15,7 +15,7 @@
 #include "node/plan/plan_draft.h"
 #include "os/work_pool.h"
 
-/* NULL: told. */
+/* NULL: an error, which was reported. */
 static struct node_plan *find_plan(const struct node *n, struct conf_errors *e)
 {
     if (n->plan == NULL)
@@ -153,7 +153,7 @@ int node_plan_add(struct node *n, const char *text, size_t len, struct conf_erro
     return 0;
 }
 
-/* A time as the plan's; false: told. */
+/* A time as the plan's; false: an error, which was reported. */
 static bool read_time(const struct node_plan *p, const char *text, tick *out, struct conf_errors *e)
 {
     tick t;

@@ -7,7 +7,7 @@
  * `## end ionadmin`). ionadmin's other commands are not ours and are counted. Contacts by which
  * nothing can be planned are left out with a note: those of a node with itself (registrations), and
  * those of start 0, which may be discovered. What can go wrong: a line that is not one of these;
- * each is told with its line, and reading goes on.
+ * each is reported with its line, and reading goes on.
  */
 #include <inttypes.h>
 #include <stdlib.h>

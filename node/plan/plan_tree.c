@@ -2,7 +2,7 @@
 /*
  * Plans that are trees: our YAML, and HDTN's JSON, which the same reader takes, so that errors of
  * both have file, line and key. What can go wrong: keys and values that are not understood; all are
- * told.
+ * reported.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -149,7 +149,7 @@ def check_nothing_completed():
     sim = json.loads(run("helio-sim", "--duration", "1ms", "--json").stdout)
     assert sim["sessions"] == 0 and sim["session_ms"] is None and sim["lossy_share"] is None
     text = run("helio-sim", "--duration", "36s", "--delay", "2h", "--rto", "10h").stdout
-    assert "2 h each way" in text and "RTO 10 h" in text and ", 36 s, seed" in text and "session                –" in text
+    assert "2 h one way" in text and "RTO 10 h" in text and ", 36 s, seed" in text and "session                –" in text
 
 
 def check_cut(one, two, folder):

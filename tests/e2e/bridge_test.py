@@ -372,7 +372,7 @@ class BridgeTest(unittest.TestCase):
                     for i in range(10, 200):
                         near.send(frame(i))
                 bed.wait_end()
-                self.assertIn("interface emu-b went away", bed.log())
+                self.assertIn("interface emu-b is gone", bed.log())
                 self.assertGreaterEqual(bed.report()["forward"]["in"], 10)
                 self.assertFalse(bed.report()["faithful"])
                 self.assertIn("forward  in ", bed.log())
@@ -385,7 +385,7 @@ class BridgeTest(unittest.TestCase):
             bed.run("emu", "ip", "link", "delete", "emu-a")
             said = p.communicate(timeout=300)[1]
             self.assertEqual(p.returncode, 1)
-            self.assertIn("interface emu-a went away", said)
+            self.assertIn("interface emu-a is gone", said)
 
     def test_offloads_are_given_back(self):
         def features():

@@ -139,7 +139,7 @@ class CheckTest(NodeCase):
             f.write("a contact 2020/01/01-00:00:00 2020/01/02-00:00:00 1 2 1000000\na range 2020/01/01-00:00:00 2020/01/02-00:00:00 1 2 1\n")
         code, text = self.check(path)
         self.assertEqual(code, 0)
-        self.assertRegex(text, r"^.*plan.txt: warning: plan: all contacts are over; its dates are UTC\n$")
+        self.assertRegex(text, r"^.*plan.txt: warning: plan: all contacts are in the past; its dates are UTC\n$")
         code, text = self.check(self.lab.write_node(1, [], log=False, extra=f"plan: {self.fifo()}\n"))
         self.assertEqual(code, 2)
         self.assertIn("/pipe: cannot be read: a pipe, no regular file, which it must be", text)

@@ -197,7 +197,7 @@ class LinkStateTest(NodeCase):
         second = [str(b["key"]) for b in json.loads(self.ctl("--json", "bundles"))["bundles"] if b["key"] != bundle["key"]][0]
         self.assertEqual(self.why(second), {
             "where": "in the queue of link to-2", "why": "link to-2 is down: it is set to down; helioctl link NAME up changes that",
-            "tried": "no try has failed since it came, or since the node began",
+            "tried": "no try has failed since it arrived, or since the node started",
             "next": "it goes when link to-2 is up, or over another link that leads there and is up (helioctl routes)"})
         self.lab.start_node(2, two)
         self.ctl("link", "to-2", "up")

@@ -208,14 +208,14 @@ class PlanLiveTest(NodeCase):
         """The log says so at the start, and names the plan when a link goes down for it; so does the application's error."""
         self.nodes([(1, 2)], self.write_plan(FAR.replace("start: 1h, end: 2h", "start: 2020-01-01T00:00:00Z, end: 2020-01-01T01:00:00Z")
                                              .replace("end: 1d", "start: 2020-01-01T00:00:00Z, end: 2020-01-01T01:00:00Z")))
-        self.logged(r"warning: plan: \S+: all contacts of this node are over; its dates are UTC: bundles for its neighbours are refused or wait")
+        self.logged(r"warning: plan: \S+: all contacts of this node are in the past; its dates are UTC: bundles for its neighbours are refused or wait")
         code, said = self.client(1, "ipn:1.5").request("ipn:2.7", b"x")[:2]
         self.assertEqual(code, aap2.ERROR)
         self.assertIn("contact", said)
         soon = self.write_plan(FAR.replace("start: 1h, end: 2h", "end: 2s").replace("end: 1d", "end: 2s"), "soon.yaml")
         self.done(1, "plan", "reload", soon)
         self.logged("link to-2 is down: the contact plan has no contact of it any more")
-        wait_for(lambda: self.log().count("all contacts of this node are over") == 2)
+        wait_for(lambda: self.log().count("all contacts of this node are in the past") == 2)
 
     def test_too_late(self):
         """No contact before its end: the application's error has both times, and the log."""

@@ -129,11 +129,11 @@ class PlanToolTest(unittest.TestCase):
         path = os.path.join(OUT, "over.yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write("start: 2020-01-01T12:00:00Z\ncontacts:\n  - {from: 1, to: 2, start: 10s, end: 1min, rate: 8Mbit/s, owlt: 1s}\n")
-        over = "helio-plan: all contacts are over, since 2020-01-01T12:01:00Z"
+        over = "helio-plan: all contacts are in the past, since 2020-01-01T12:01:00Z"
         self.assertIn(over + "\n", run("check", path).stderr)
         self.assertIn(over + "; the route is from the first one on: write a date as AT\n", run("route", path, "1", "2", "1kB").stderr)
-        self.assertNotIn("are over", run("route", path, "1", "2", "1kB", "2020-01-01T12:00:20Z").stderr)
-        self.assertNotIn("are over", run("check", PLAN).stderr)  # it has no dates
+        self.assertNotIn("are in the past", run("route", path, "1", "2", "1kB", "2020-01-01T12:00:20Z").stderr)
+        self.assertNotIn("are in the past", run("check", PLAN).stderr)  # it has no dates
 
     def test_all_errors_at_once(self):
         path = os.path.join(OUT, "wrong.ionrc")

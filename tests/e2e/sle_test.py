@@ -258,7 +258,7 @@ instances:
   - {{id: {RAF}, users: CENTRE, source: nothing}}
 """)
         r = self.user(RAF, "-n", "1", "--heartbeat", "1", "--wait", "4s", code=1)
-        self.assertEqual(r["end"], "nothing came for too long")
+        self.assertEqual(r["end"], "nothing was received for too long")
         self.stop()
 
     def test_an_outcome_that_does_not_come(self):

@@ -222,9 +222,9 @@ class StreamTest(NodeCase):
                     s.sendall(frame(adapter, b"no bundle") + frame(adapter, bundle(ipn(2, 9), ipn(1, 5), b"good", 1)))
                     self.assertEqual(client.delivery()[1], b"good")
                 link = self.link(1)
-                self.assertEqual((link["ends"]["nothing came"], link["ends"]["a bundle did not grow"]), (1, 1))
+                self.assertEqual((link["ends"]["the peer was silent"], link["ends"]["a bundle did not grow"]), (1, 1))
                 bad = link["ends"].get("a bundle longer than the limit was announced", 0) + link["ends"].get(
-                    "what came is no byte string of definite length", 0)
+                    "the peer sent no byte string of definite length", 0)
                 self.assertEqual((bad, link["bundles_refused"], link["bundles_received"]), (len(wrong[adapter]), 1, 2))
                 self.stop_all()
 

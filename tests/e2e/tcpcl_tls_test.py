@@ -250,7 +250,7 @@ class TcpclTlsTest(NodeCase):
                 self.said(at, "warning: .*TLS is required, and the peer does not offer it")
                 link = self.link(at)
                 ends = link["ends"] if one == "required" else link["unidentified_ends"]
-                self.assertEqual(link["tls_refused"], {"it came without TLS, which the link requires": ends["TLS is required, and the peer does not offer it"]})
+                self.assertEqual(link["tls_refused"], {"it connected without TLS, which the link requires": ends["TLS is required, and the peer does not offer it"]})
                 self.assertEqual(self.refusals(at), {"no TLS"})
                 if one == "off":  # the connecting peer gets the reason before it knows who refuses
                     self.said(1, "warning: .*the peer ended the session, reason: contact failure")
@@ -267,7 +267,7 @@ class TcpclTlsTest(NodeCase):
         self.assertEqual(peer.contact(True), b"dtn!\x04\x01")
         peer.init("ipn:1.0")
         self.assertEqual(peer.message(), FAILURE)
-        self.assertEqual(self.link(2, "to-1")["tls_refused"], {"it came without TLS, which the link requires": 1})
+        self.assertEqual(self.link(2, "to-1")["tls_refused"], {"it connected without TLS, which the link requires": 1})
         peer = self.peer(self.dial(port))
         peer.contact(True)
         peer.init("ipn:3.0")

@@ -118,7 +118,7 @@ START_TEST(refusals_are_logged)
     for (size_t i = 1; i < 11; i++)
         p->b.cla->ops->confirm(p->b.cla, p->b.tokens[i], CLA_FAULTY);
     ck_assert_uint_eq(p->b.said, before + 1);
-    ck_assert_ptr_nonnull(strstr(p->b.told, "1 bundles that came were refused and are lost, the "
+    ck_assert_ptr_nonnull(strstr(p->b.told, "1 received bundles were refused and are lost, the "
                                             "last one: malformed"));
     pass(p, 11 * TICK_S);
     p->b.cla->ops->confirm(p->b.cla, p->b.tokens[11], CLA_UNWANTED);
@@ -282,7 +282,7 @@ START_TEST(hostile)
     pass(p, 61 * TICK_S);
     ck_assert(x.ended);
     hang_up(p, &x);
-    ck_assert_uint_eq(ended(&p->a, "nothing came"), 1);
+    ck_assert_uint_eq(ended(&p->a, "the peer was silent"), 1);
     dial(p, &x, 1);
     put_bundle(p, &x, 1000, 999);
     hang_up(p, &x);
@@ -291,7 +291,7 @@ START_TEST(hostile)
     put(p, &x, "\x5f\x41\x9f\xff", 4); /* STCP: a length above the limit */
     ck_assert(x.ended);
     hang_up(p, &x);
-    ck_assert_uint_eq(ended(&p->a, "what came is no byte string of definite length"),
+    ck_assert_uint_eq(ended(&p->a, "the peer sent no byte string of definite length"),
                       p->f == STREAMCL_MTCP);
     ck_assert_uint_eq(p->a.received, 0);
     ck_assert_uint_eq(p->a.downs + p->b.downs, 0);

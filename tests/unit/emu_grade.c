@@ -103,7 +103,7 @@ START_TEST(by_losses)
     w->no_peer = w->gone = w->after_end = 1; /* nobody's fault */
     FAITHFUL_RUN;
     link_.ended = true;
-    VERDICT("losses", "the run ended before it was told to");
+    VERDICT("losses", "the run ended before its configured end");
 }
 END_TEST
 

@@ -37,7 +37,7 @@ START_TEST(the_surest_word_comes_first)
     report(&h, "ipn:3.0", STATUS_RECEIVED, REASON_NONE);
     say(&h, "ipn:3.0 has a bundle for ipn:3.2000, and nobody takes it there");
     report(&h, "ipn:3.0", STATUS_DELIVERED, REASON_NONE);
-    say(&h, "ipn:3.0 delivered a bundle, and no answer came: has it a route back?");
+    say(&h, "ipn:3.0 delivered a bundle, but no answer arrived; does it have a route back?");
     perf_hint_refused(&h, "no room");
     perf_hint_refused(&h, "");
     say(&h, "our own node refused bundles 2 times: no reason given");

@@ -54,7 +54,7 @@ START_TEST(on_a_link)
     says(b, "4", "next", "it goes over link a when its turn comes");
     a->gauges.given_up = true;
     says(b, "4", "why", "the link is silent");
-    says(b, "4", "next", "memory asks for an answer until it gives up");
+    says(b, "4", "next", "memory keeps asking the peer for an answer");
     a->gauges.given_up = false;
     says(b, "1", "tried", "no try has failed");
     uint64_t key = a->keys[0];

@@ -109,7 +109,7 @@ static int receiver_got(struct analyze *a, struct analyze_session *s, const stru
         s->delivered = e->now;
     if ((e->type == 2 || e->type == 3) && e->verdict == VERDICT_OK && e->offset != EVENT_NONE)
         s->red_bytes = e->offset + length;
-    /* After a repetition it is not known which one came. */
+    /* After a repetition it is not known which one arrived. */
     bool once = s->rto_checkpoint == 0 && !s->gaps;
     if (once && e->offset == 0 && s->first_tx != TICK_NEVER && e->now >= s->first_tx)
         s->path->delay = tick_min(s->path->delay, e->now - s->first_tx);

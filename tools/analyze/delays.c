@@ -17,7 +17,7 @@
 #include "tools/analyze/lives.h"
 
 #define HOPS_MAX 32
-#define PATHS_MAX 256 /* that are told of */
+#define PATHS_MAX 256 /* that are reported */
 
 static const char *const words[DELAY_PARTS] = {"queue", "radiation", "channel", "retransmission"};
 

@@ -18,7 +18,7 @@ struct input_file {
     enum watch_place at; /* of a capture */
 };
 
-/* Told of each malformed row: where and why. Returns false to stop the reading. */
+/* Called for each malformed row: where and why. Returns false to stop the reading. */
 typedef bool input_complaint(void *context, const char *file, uint64_t line, const char *why);
 
 /* Opens all files. Returns 0 or an error of base/err.h; *failed is then the index of the file, and

@@ -2,7 +2,7 @@
 /*
  * The history of bundles, from the bundle logs of any number of nodes and the sessions in their
  * segment logs: one stay for each bundle at each node, and how its time there was spent. Kept until
- * the end, some 400 bytes each, because only then it is known where a bundle went next.
+ * the end, some 400 bytes each, because only then the bundle's next node is known.
  */
 #ifndef TOOLS_LIVES_H
 #define TOOLS_LIVES_H

@@ -220,7 +220,8 @@ void lives_text(FILE *f, const struct lives *l)
     if (l->refused > 0)
         fprintf(f, ", %" PRIu64 " bundles refused", l->refused);
     if (l->strange > 0)
-        fprintf(f, "; %" PRIu64 " rows of bundles that came before their log begins", l->strange);
+        fprintf(f, "; %" PRIu64 " rows of bundles that arrived before their log begins",
+                l->strange);
     fprintf(f, "\n");
     free_sums(s);
 }

@@ -112,8 +112,7 @@ int stream_line(struct stream *s, const char **line, size_t *len, bool *whole)
         if (*len == 0 && !*whole)
             return 0;
         assert(s->at <= s->len);
-        if (*whole && *len > 0 &&
-            start[*len - 1] == '\r') /* it came through another system's editor */
+        if (*whole && *len > 0 && start[*len - 1] == '\r') /* written by another system's editor */
             --*len;
         bool skipped = s->skip;
         s->skip = full;

@@ -21,7 +21,7 @@ void csts_host_wake(struct csts_host *h, struct csts_link *l);
 
 struct csts_conn_user {
     void (*notice)(void *context, struct csts_conn *c, const struct csts_notice *n);
-    /* The connection is over: its memory is freed behind this call. 0, or HELIO_E*. */
+    /* The connection has ended: its memory is freed behind this call. 0, or HELIO_E*. */
     void (*gone)(void *context, struct csts_conn *c, int error);
     /* What was queued is written: more may be queued. NULL: nobody asks. */
     void (*room)(void *context, struct csts_conn *c);

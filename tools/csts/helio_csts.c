@@ -493,7 +493,7 @@ static const struct command commands[] = {
      "  helio-csts monitor 127.0.0.1:5200 --cycle 500ms -n 4 --json\n"
      "  helio-csts monitor 127.0.0.1:5200 --cycle 200ms --on-change -t 2s\n"
      "  helio-csts monitor 127.0.0.1:5200 --cycle 1s -t 60s --plot figures.svg\n"
-     "\nexit codes: 0 all went in order, 1 not, 2 usage"},
+     "\nexit codes: 0 all steps succeeded, 1 one failed, 2 usage"},
     {"helio-csts forward", "ADDRESS FRAMES", run_forward, forward_options,
      offsetof(struct options, forward.terms), take_forward, check_forward,
      "Sends the frames of a file to a provider with --uplink, and prints what it processed.\v"

@@ -198,7 +198,7 @@ static void show_help(struct screen *s)
         "",
         "  OUT, IN  rate of the last second      SHARE  of the link's nominal rate",
         "  RTO      retransmission timer in force   TRIP  smoothed round trip",
-        "  HEARD    since something came from the peer   RESENT  rate of data sent again",
+        "  HEARD    since the peer was last received     RESENT  rate of data sent again",
         "  WAIT, BYTES, OLDEST  bundles that wait for the link or are on it",
         "  A narrow screen has fewer columns; s goes through all.",
     };

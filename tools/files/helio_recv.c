@@ -75,7 +75,7 @@ static const struct argument options[] = {
     {"reconnect", 0, "S", OPTION_ARG_OPTIONAL,
      .help = "When the node goes away, try again for S seconds [off; alone: 60]",
      .own = perf_set_seconds, FIELD(link.reconnect), .min = TICK_MS},
-    {"quiet", 'q', .help = "Say nothing of files that came", .type = OPTION_BOOL, FIELD(quiet)},
+    {"quiet", 'q', .help = "Do not report received files", .type = OPTION_BOOL, FIELD(quiet)},
     {"json", 0, "FILE", .help = "Write the counters as JSON (- for standard output)", FIELD(json)},
     {0}};
 

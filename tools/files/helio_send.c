@@ -99,7 +99,7 @@ static const struct argument options[] = {
     {"reconnect", 0, "S", OPTION_ARG_OPTIONAL,
      .help = "When the node goes away, try again for S seconds [off; alone: 60]",
      .own = perf_set_seconds, FIELD(link.reconnect), .min = TICK_MS},
-    {"quiet", 'q', .help = "Say nothing but what went wrong", .type = OPTION_BOOL, FIELD(quiet)},
+    {"quiet", 'q', .help = "Report errors only", .type = OPTION_BOOL, FIELD(quiet)},
     {"json", 0, "FILE", .help = "Write the result as JSON (- for standard output)", FIELD(json)},
     {0}};
 

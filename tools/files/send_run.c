@@ -180,7 +180,10 @@ static void on_over(void *context, struct files_job *j)
     if (r->options->spool != NULL) {
         int rc = files_spool_over(&r->spool, j->path, j->name, &j->was, good);
         if (rc != 0)
-            fprintf(stderr, "helio-send: %s is over, and stays: %s\n", j->path, helio_strerror(rc));
+            fprintf(
+                stderr,
+                "helio-send: %s: the transfer has ended, but the file stays in the folder: %s\n",
+                j->path, helio_strerror(rc));
     }
     files_sender_forget(&r->sender, j);
 }

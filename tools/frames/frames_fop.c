@@ -34,7 +34,8 @@ struct sender {
 
 static const char *const alerts[] = {
     [FOP_ALERT_LIMIT] = "limit: a frame was sent as often as --limit allows",
-    [FOP_ALERT_T1] = "T1: the timer ran out for the last transmission, no CLCW came in time",
+    [FOP_ALERT_T1] =
+        "T1: the timer ran out for the last transmission, no CLCW was received in time",
     [FOP_ALERT_LOCKOUT] = "lockout: FARM-1 is locked; --initiate unlock ends that",
     [FOP_ALERT_SYNCH] = "synch: the CLCW does not fit the state of FOP-1",
     [FOP_ALERT_NNR] = "NN(R): the CLCW reports a number that was not sent",

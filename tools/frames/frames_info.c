@@ -177,7 +177,7 @@ static void print_cadus(const struct source *s)
                                                                     : "symbols were corrected");
     print_count(c->iterations, s->o->turbo_coded ? "iterations of the turbo decoder"
                                                  : "iterations of the LDPC decoder");
-    print_count(c->slips, "markers came a few bits early or late");
+    print_count(c->slips, "markers that were a few bits early or late");
     print_count(c->inversions, "changes of polarity");
     print_count(c->markers_missing, "markers had too many errors");
     print_count(c->resynchronised, "markers were found by searching");

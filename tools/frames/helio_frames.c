@@ -135,7 +135,7 @@ static const struct command commands[] = {
      "      -o /tmp/tc.got\n"
      "  helio-frames farm --local 127.0.0.1:5201 --remote 127.0.0.1:5202 --to cadu \\\n"
      "      --rs 223 -n 50 --numbered -o /tmp/tc.got\n"
-     "\nexit codes: 0 all packets came (-n, --numbered), or a signal ended it,\n"
+     "\nexit codes: 0 all packets were received (-n, --numbered), or a signal ended it,\n"
      "1 they did not, 2 usage"}};
 
 /* False: memory is out. */

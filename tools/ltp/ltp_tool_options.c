@@ -64,8 +64,8 @@ static const struct argument send_options[] = {
 
 static const struct argument receive_options[] = {
     {"remote", 0, "ADDR:PORT",
-     .help = "where our segments go (where the latest datagrams came from)", .type = OPTION_ADDRESS,
-     FIELD(remote)},
+     .help = "where our segments go (default: the source of the latest datagrams)",
+     .type = OPTION_ADDRESS, FIELD(remote)},
     {"output", 0, "DIR", .help = "folder for the files", FIELD(output)},
     {"count", 0, "N", .help = "end after N blocks (at a signal)", COUNT(1, UINT32_MAX),
      FIELD(blocks)},

@@ -41,7 +41,8 @@ static bool is_node_of(const char *node, const char *destination)
 static void print_seen(const struct perf_hint *h, const char *destination, FILE *f)
 {
     if (h->seen == STATUS_DELIVERED)
-        fprintf(f, "%s delivered a bundle, and no answer came: has it a route back?\n", h->seen_by);
+        fprintf(f, "%s delivered a bundle, but no answer arrived; does it have a route back?\n",
+                h->seen_by);
     else if (h->seen == STATUS_RECEIVED && is_node_of(h->seen_by, destination))
         fprintf(f, "%s has a bundle for %s, and nobody takes it there: is a server registered?\n",
                 h->seen_by, destination);

@@ -383,7 +383,7 @@ static const struct argument common_options[] = {
              "not confirmed",
      SECONDS(reconnect, 1)},
     {"linger", 0, "S",
-     .help = "wait for what is missing at the end until nothing came for S seconds (10)",
+     .help = "at the end, wait for missing bundles until none has arrived for S seconds (10)",
      SECONDS(linger, 0)},
     {0}};
 

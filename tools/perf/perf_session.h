@@ -13,7 +13,7 @@
 #include "tools/perf/perf_wire.h"
 
 #define PERF_PEER_MAX 256
-#define PERF_SEEN_MAX 65536 /* gaps in what came of one session */
+#define PERF_SEEN_MAX 65536 /* gaps in the received bundles of one session */
 
 struct perf_session {
     struct hash_node node;

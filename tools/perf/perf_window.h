@@ -53,7 +53,7 @@ int perf_window_ack(struct perf_window *w, uint64_t seq, tick now, tick *delay);
 /* When the oldest bundle that is out is overdue; TICK_NEVER when none is out. */
 tick perf_window_deadline(const struct perf_window *w);
 
-/* Gives up those that are overdue. */
+/* Removes overdue ones as lost. */
 void perf_window_expire(struct perf_window *w, tick now);
 
 /* The invariants above, asserted. */

@@ -255,13 +255,14 @@ int main(int argc, char **argv)
 {
     static const struct argument_table table = {
         options, .word = take_destination, .end = check_options, .args_doc = "EID",
-        .doc = "Sends bundles to an echo endpoint, and shows when each returns.\v"
-               "examples:\n"
-               "  helio-ping --socket node1.sock ipn:2.128\n"
-               "  helio-ping --socket node1.sock -c 10 -i 100ms -s 10kB ipn:2.128\n"
-               "  helio-ping --socket node1.sock --trace -c 1 ipn:5.128\n"
-               "\nexit codes: 0 all came back (at Ctrl-C: some), 1 not, or the node failed, 2 "
-               "wrong usage"};
+        .doc =
+            "Sends bundles to an echo endpoint, and shows when each returns.\v"
+            "examples:\n"
+            "  helio-ping --socket node1.sock ipn:2.128\n"
+            "  helio-ping --socket node1.sock -c 10 -i 100ms -s 10kB ipn:2.128\n"
+            "  helio-ping --socket node1.sock --trace -c 1 ipn:5.128\n"
+            "\nexit codes: 0 all were answered (after Ctrl-C: some), 1 not, or the node failed, 2 "
+            "wrong usage"};
     struct run *r = calloc(1, sizeof *r);
     if (r == NULL) {
         fputs("helio-ping: out of memory\n", stderr);

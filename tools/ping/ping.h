@@ -75,7 +75,7 @@ void ping_start(struct ping *p);
 /* It has finished: nothing more is waited for. */
 void ping_stop(struct ping *p);
 
-/* `told` is called for each ping that the node refuses, with its reason. Before ping_start. */
+/* Calls `told` for each ping that the node refuses, with its reason. Before ping_start. */
 void ping_refused_to(struct ping *p, void (*told)(void *context, uint64_t number, const char *why));
 
 /* With a trace: `told` is called for each hop that is reported. Before ping_start. */

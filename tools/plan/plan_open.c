@@ -77,7 +77,7 @@ void plan_tell_over(const struct plan_opened *p, const char *hint)
     char end[PLAN_TIME_CAP];
     if (p->last == 0 || (!p->draft.dated && p->draft.start == 0) || p->last > clock_wall())
         return;
-    fprintf(stderr, "helio-plan: all contacts are over, since %s%s\n",
+    fprintf(stderr, "helio-plan: all contacts are in the past, since %s%s\n",
             plan_date_text(p->last, false, end), hint);
 }
 

@@ -282,7 +282,7 @@ static int run_experiment(struct arguments *a, struct sim_result *result,
     if (w.shown != began)
         fputs("\r\033[K", stderr);
     if (rc == HELIO_ENOENT)
-        fprintf(stderr, "helio-sim: stopped before the warm-up was over: nothing was measured\n");
+        fprintf(stderr, "helio-sim: stopped during the warm-up: nothing was measured\n");
     else if (rc != 0)
         fprintf(stderr, "helio-sim: %s\n", helio_strerror(rc));
     return rc != 0;

@@ -137,7 +137,7 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
     const struct sim_figures *f = &r->figures;
     char delay[32], processing[32], rto[32], duration[32];
     fprintf(out,
-            "trace %s, %.3f Mbit/s with %" PRIu32 " B overhead, %s each way, processing %s\n"
+            "trace %s, %.3f Mbit/s with %" PRIu32 " B overhead, %s one way, processing %s\n"
             "%" PRIu32 " sessions in parallel, RTO %s, blocks of %" PRIu64
             " B in segments of %" PRIu32 " B, %s%s, seed %" PRIu64 "\n\n",
             trace, (double)p->rate_bps / 1e6, p->overhead, time_text(p->delay, delay),
@@ -170,7 +170,7 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
         fprintf(out, "%-22s %.2f %%\n", "blocks delivered", 100 * f->delivered_share);
     if (p->colour == SIM_ORANGE)
         fprintf(out,
-                "%-22s %" PRIu64 " sessions; %" PRIu64 " sent again, %" PRIu64 " blocks given up\n",
+                "%-22s %" PRIu64 " sessions; %" PRIu64 " sent again, %" PRIu64 " blocks failed\n",
                 "lost", r->lost, r->resent, r->given_up);
     double air = r->air_bytes == 0 ? 1 : (double)r->air_bytes;
     fprintf(out, "%-22s %.3f %% copies, %.3f %% repetitions\n", "of the air time",

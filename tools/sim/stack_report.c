@@ -159,7 +159,7 @@ void stack_way_print(const struct stack_channel *c, int dir, const char *name)
 
 static void print_ping(const struct ping *p)
 {
-    printf("ping %s: %" PRIu64 " sent, %" PRIu64 " came back", p->options->destination, p->sent,
+    printf("ping %s: %" PRIu64 " sent, %" PRIu64 " answered", p->options->destination, p->sent,
            p->received);
     if (p->received > 0)
         printf("; mean %.3f, p99 %.3f, max %.3f ms", p->rtt.mean / 1e6,

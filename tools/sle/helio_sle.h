@@ -76,7 +76,8 @@ int command_bench(const struct bench_options *o);
 int command_bridge(const struct bridge_options *o);
 int command_sim(const struct wan_options *o);
 
-/* What bench and sim run: the provider's settings, to be freed; false: what is wrong was told. */
+/* What bench and sim run: the provider's settings, to be freed; false: what is wrong was reported.
+ */
 bool bench_settings(const struct bench_options *o, uint16_t port, struct settings *s);
 /* Its user; `id` is room for the instance's name and outlives the options. */
 struct user_options bench_user(const struct bench_options *o, const struct address *to,

@@ -4,7 +4,7 @@
  * those behind it wait. Then each gets the new certificates.
  *
  * What can go wrong: the files are wrong: the log says why, and what was read before stays in use.
- * A waiting connection ends: nobody is told. There are too many, or memory is out: it is reset.
+ * A waiting connection ends: without a message. There are too many, or memory is out: it is reset.
  */
 #include "tools/sle/sle_certificates.h"
 

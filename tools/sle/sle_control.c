@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A name with “=” is an instance's, others are sources'. What can go wrong: words and values that
- * are none, told with those that there are. */
+ * are unknown, reported with the known ones. */
 #include "tools/sle/sle_control.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "tools/sle/helio_sle.h"
 #include "tools/sle/sle_control.h"
 
-/* The whole answer; false: none came. */
+/* The whole answer; false: there was none. */
 static bool ask_provider(int fd, const char *line, tick until, char *answer, size_t cap)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};

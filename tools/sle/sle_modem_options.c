@@ -82,6 +82,6 @@ int sle_run_control(const struct options *o)
 }
 
 const struct argument sle_control_options[] = {
-    {"wait", 0, "TIME", .help = "Give up without an answer after that time (10s)", .group = 1,
+    {"wait", 0, "TIME", .help = "Fail if there is no answer within this time (10s)", .group = 1,
      SLE_TIME(control.wait, TICK_MS)},
     {0}};

@@ -3,7 +3,8 @@
  * Provider, bench and bridge: a station run until a signal. Bench and bridge write the
  * configuration that a person would write, so that there is one way into a station.
  *
- * What can go wrong: the configuration (told with line and key, exit 2), what it names (exit 1).
+ * What can go wrong: the configuration (reported with line and key, exit 2), what it names (exit
+ * 1).
  */
 #include <errno.h>
 #include <inttypes.h>

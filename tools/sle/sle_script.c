@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A line is cut into words; the first says what is done, the others are options with their values.
- * What can go wrong: a word that is none, a value out of its range: told with its line.
+ * What can go wrong: a word that is none, a value out of its range: reported with its line.
  */
 #include "tools/sle/sle_script.h"
 

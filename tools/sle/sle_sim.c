@@ -137,7 +137,7 @@ static void print_wan(const struct wan *w)
     json_decref(r);
 }
 
-/* 0; HELIO_E*: what is wrong was told. */
+/* 0; HELIO_E*: what is wrong was reported. */
 static int run_wan(struct wan *w, const struct settings *s)
 {
     w->world.world.owner = STATION;

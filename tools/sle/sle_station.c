@@ -2,10 +2,10 @@
 /*
  * The provider: listens, gives each connection a link of the engine, and does what the engine's
  * notices ask for. The operator's log has each association's begin and end, and each refusal with
- * who and why; refusals beyond some a second are only counted, and told together.
+ * who and why; refusals beyond some a second are only counted, and logged together.
  *
- * What can go wrong: an address or a file cannot be opened: told, and the program ends before it
- * has begun. What users do wrong ends their own association and nobody else's.
+ * What can go wrong: an address or a file cannot be opened: reported, and the program ends before
+ * it has begun. What users do wrong ends their own association and nobody else's.
  */
 #include "tools/sle/sle_station.h"
 
@@ -143,7 +143,7 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
 static void on_gone(void *context, struct sle_conn *c, int error)
 {
     struct visit *v = context;
-    (void)error; /* SLE_OVER has told it */
+    (void)error; /* SLE_OVER has reported it */
     if (*sle_conn_why(c) != '\0')
         station_say(v->station, LINES_REFUSED, LEVEL_WARNING, "%s: TLS: %s", v->from,
                     sle_conn_why(c));
@@ -282,7 +282,7 @@ static uint64_t unix_zero(const struct world *w)
     return zero;
 }
 
-/* The engine's times are told anew only where the clock has moved. */
+/* The engine's times are asked for only where the clock has moved. */
 static void follow_clock(struct station *t)
 {
     const uint64_t zero = unix_zero(t->world);

@@ -40,7 +40,7 @@
 #include "tools/sle/station.h"
 
 #define CONTINUITY_MAX                                                                             \
-    16777214 /* frames missing that are told at once; a record has room for it                     \
+    16777214 /* frames missing that one record reports; a record has room for it                   \
               */
 
 struct station;
@@ -62,7 +62,7 @@ struct source {
     tick patience;      /* until then frames of a late wake-up wait for room */
     uint64_t late_told; /* of source_late */
     struct recording *recording;
-    uint64_t recorded_lost; /* that was told */
+    uint64_t recorded_lost; /* that was logged */
     bool disk_waits;        /* the recording has no room, and the source waits for it */
     struct pool *pool;      /* generators of like frames have one */
     struct numbered numbered;
@@ -155,7 +155,7 @@ struct instance {
     struct uplink uplink;
     struct event_jobs events;
     enum sle_uplink_production production; /* of FCLTU */
-    enum sle_production frames_production; /* of the others, as the user was told */
+    enum sle_production frames_production; /* of the others, as reported to the user */
     struct sle_locks locks;                /* likewise */
 };
 
@@ -195,7 +195,7 @@ struct station {
     uint64_t refused;   /* connections and BINDs */
     struct say_few lines[LINES_COUNT];
     uint64_t ticks;
-    uint64_t no_descriptor; /* of the world, as it was told */
+    uint64_t no_descriptor; /* of the world, at the last log line */
     bool open, ending;
 };
 
@@ -227,7 +227,7 @@ void source_end(struct source *x);
 void source_wake(struct source *x);
 /* An instance has started. */
 void source_started(struct source *x, struct instance *i);
-/* What was recorded goes to the disk, what was lost is told. */
+/* Writes recorded data to the disk, and logs lost data. */
 void source_clock(struct source *x);
 /* Frames that its rate asked for and that were not made, because they were more than 1 s late. */
 uint64_t source_late(const struct source *x);

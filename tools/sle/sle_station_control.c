@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control socket: a connection sends one line (sle_control.h), and has “ok” or what is wrong as
- * its answer. Lines are obeyed in the order in which they came, for a tenth of the loop's time, and
+ * its answer. Lines are obeyed in the order of their arrival, for a tenth of the loop's time, and
  * few of them are logged each second. What can go wrong: a line that is too long, or never comes:
  * the connection is the operator's own, of whom few are served at once.
  */

@@ -2,11 +2,11 @@
 /*
  * Events that users throw: an event that is configured is accepted, and its actions are done behind
  * those of the events before it: when its time has come and its condition holds, production is
- * interrupted, halted or resumed, or an order is radiated; then the user is told how it went.
+ * interrupted, halted or resumed, or an order is radiated; then the user is notified of the result.
  *
  * What can go wrong: the event is none of ours (refused), there are too many (refused); its
- * condition does not hold, or one of its actions cannot be done: told, and the actions behind it
- * are not done.
+ * condition does not hold, or one of its actions cannot be done: reported, and the actions behind
+ * it are not done.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  * until they are written to the users' connections: they are not copied.
  *
  * What can go wrong: a datagram that is empty or longer than a frame may be (counted); a connection
- * or a file that ends within a frame (told); memory.
+ * or a file that ends within a frame (logged); memory.
  */
 #include <assert.h>
 #include <errno.h>

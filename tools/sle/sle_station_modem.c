@@ -4,8 +4,8 @@
  * antenna and annotation from there, and changes of lock and production go to the users where they
  * happened, between the frames. The control socket tells the same of any source.
  *
- * Words are recorded as frames are: an instance that reads from the recording is told of them where
- * it comes upon them.
+ * Words are recorded as frames are: an instance that reads from the recording finds them where
+ * they were recorded.
  *
  * What can go wrong: a datagram is no unit (counted, left out); a connection has octets that are no
  * unit: what follows cannot be found any more, and it is broken off.
@@ -94,7 +94,7 @@ static void follow_status(struct source *x, const struct modem_unit *u)
 
 /* ---- frames ---- */
 
-/* Where the unit is in the recording: at its own time, behind all that came before. */
+/* Where the unit is in the recording: at its own time, behind all earlier ones. */
 static void stamp_unit(struct source *x, const struct modem_unit *u)
 {
     const uint64_t time = sle_time_unix(u->time);

@@ -4,8 +4,8 @@
  * engine as it has room; then the end of data. The recording's reader never waits for the disk:
  * while it is at work, it is asked again some time later.
  *
- * What can go wrong: the recording cannot be read, or parts of it are damaged: told; what there is
- * is delivered.
+ * What can go wrong: the recording cannot be read, or parts of it are damaged: logged; what there
+ * is is delivered.
  */
 #include <inttypes.h>
 

@@ -117,7 +117,7 @@ void cltus_answer(struct association *a, const struct sle_notice *n)
         live_settle(c->live, index + (again ? 0 : 1));
 }
 
-/* The CLTU that was processed last is told with each notification: again when production is halted
+/* The CLTU that was processed last is in each notification: again when production is halted
  * behind an interruption, and when it was another user's before us, whose numbers may be ours. */
 static void count_interrupted(struct cltus *c, const struct sle_last_processed *p)
 {

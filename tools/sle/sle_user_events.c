@@ -5,7 +5,7 @@
  * refused one, which uses up no number, does no harm to those behind it.
  *
  * What can go wrong: an event is refused (its return is in the result), or the provider does not
- * tell how its actions went: then the time that a user waits for what does not come ends it.
+ * report the result of its actions: then the time that a user waits for what does not come ends it.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * Where the provider binds, this side listens, and the BIND says which instance a connection is
  * for.
  *
- * What can go wrong: nobody listens at any address; the provider refuses, or goes: told, and the
- * result says so. A connection whose BIND is for none of ours is ended by the engine.
+ * What can go wrong: nobody listens at any address; the provider refuses, or goes: reported, and
+ * the result says so. A connection whose BIND is for none of ours is ended by the engine.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  * What can go wrong: a datagram comes while the service is not started, or while USER_LIVE_MAX of
  * them wait: it is dropped, because a telecommand that is late may be worse than none. A datagram
- * that is no CLTU, or that another host sent, is dropped, too. All are counted, and told at most
+ * that is no CLTU, or that another host sent, is dropped, too. All are counted, and logged at most
  * once each second. A CLTU whose association ends before its radiation was notified is lost: it is
  * not known whether it was radiated, so it is not sent again.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that follow each other are what should be; a higher one is a gap, a lower one came twice
- * or late. */
+/* Numbers that follow each other are what should be; a higher one is a gap, a lower one arrived
+ * twice or late. */
 #include "tools/sle/sle_numbered.h"
 #include "tools/sle/sle_user_run.h"
 

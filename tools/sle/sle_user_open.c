@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a user needs before its loop begins: an engine, its associations, TLS, where frames go. What
- * can go wrong: a file or a socket cannot be opened, memory: told. */
+ * can go wrong: a file or a socket cannot be opened, memory: reported. */
 #include <ctype.h>
 #include <stdlib.h>
 

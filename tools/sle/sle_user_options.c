@@ -211,7 +211,7 @@ const struct argument sle_user_options[] = {
     {"warmup", 0, "TIME", .help = "What comes earlier is not measured", .group = 4,
      SLE_TIME(user.warmup, 0)},
     {"until-end", 0, .help = "Stop at the end of the data", .group = 4, SLE_FLAG(user.until_end)},
-    {"wait", 0, "TIME", .help = "Give up when nothing comes for so long (60s; 0: never)",
+    {"wait", 0, "TIME", .help = "Fail when nothing is received for this time (60s; 0: never)",
      .group = 4, .own = set_wait, SLE_TIME(user.wait, 0)},
     {"output", 'o', "FILE", .help = "Write the frames to FILE", .group = 5, SLE_FIELD(user.output)},
     {"lengths", 0, .help = "Each behind its length in four octets", .group = 5,

@@ -44,7 +44,7 @@ static double rate_of(const struct measure *m, uint64_t count)
     return s > 0 ? (double)count * behind / s : 0;
 }
 
-/* Of those that are made: how fast, and after which time each was told as radiated. */
+/* Of those that are made: how fast, and after which time each was reported as radiated. */
 static void set_made(json_t *o, const struct measure *m)
 {
     json_object_set_new(o, "octets", json_number(m->octets));

@@ -5,7 +5,7 @@
  * so.
  *
  * What can go wrong: nobody listens, BIND or START is refused, the provider aborts, nothing comes
- * for too long: told, and the result says so.
+ * for too long: reported, and the result says so.
  */
 #include "tools/sle/sle_user_run.h"
 
@@ -368,8 +368,9 @@ static void drop_all(struct user *u)
         }
         if (a->conn == NULL)
             continue;
-        association_fail(
-            a, "%s", a->stopping ? "the provider does not answer" : "nothing came for too long");
+        association_fail(a, "%s",
+                         a->stopping ? "the provider does not answer"
+                                     : "nothing was received for too long");
         sle_link_abort(sle_conn_link(a->conn), SLE_ABORT_OPERATIONAL, now_of(u));
         sle_conn_pump(a->conn);
     }

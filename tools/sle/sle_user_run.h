@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A user: binds service instances, takes their frames or sends CLTUs, and says how it went. Private
- * to tools/sle.
+ * A user: binds service instances, takes their frames or sends CLTUs, and reports the result.
+ * Private to tools/sle.
  *
  *   sle_user_open.c      the engine and its associations, before the loop
  *   sle_user_run.c       associations from BIND to unbinding
@@ -157,7 +157,7 @@ struct throwing {
     bool under_way;
 };
 
-/* A notification, and how many frames came before it. */
+/* A notification, and how many frames arrived before it. */
 struct told {
     uint64_t after;
     struct sle_sync sync;
@@ -210,14 +210,14 @@ struct user {
     tick began;
     tick measured, stopped;        /* measuring began, and ended; 0: not yet */
     uint64_t counted;              /* octets in between */
-    void (*ended)(struct user *u); /* all associations are over; may be called from begin_user */
+    void (*ended)(struct user *u); /* all associations have ended; may be called from begin_user */
     uint64_t wall_offset;          /* wall less monotonic clock; measured each second */
     uint64_t progress;             /* that was seen at `moved` */
     tick moved;
     struct log_writer *output, *frames_csv;
     FILE *csv;
     struct datagrams udp;
-    struct round_end udp_round; /* of udp: what came in a round leaves at its end */
+    struct round_end udp_round; /* of udp: frames of a round leave at its end */
     uint64_t udp_failed;        /* datagrams; as of the latest second, or the end */
     uint64_t udp_sent;
     struct bucket udp_bucket;
@@ -229,12 +229,12 @@ struct user {
     bool asked_to_stop; /* CLTUs under way were waited for; the next time they are not */
 };
 
-/* 0: all went in order; 1: not; what is wrong is told. The result goes to *result, the caller's, or
- * is printed when that is NULL. */
+/* 0: all steps succeeded; 1: not, and what is wrong is reported. The result goes to *result, the
+ * caller's, or is printed when that is NULL. */
 int user_run(const struct user_options *o, json_t **result);
 
-/* The same in parts, in any world. user_open: 0 or HELIO_E*, what is wrong is told; user_close in
- * any case: false, a file could not be written. `ended` is set before user_begin. */
+/* The same in parts, in any world. user_open: 0 or HELIO_E*, what is wrong is reported; user_close
+ * in any case: false, a file could not be written. `ended` is set before user_begin. */
 int user_open(struct user *u, struct world *w, const struct user_options *o);
 void user_begin(struct user *u);
 bool user_close(struct user *u);
@@ -245,7 +245,7 @@ void user_free(struct user *u);
 /* ---- between the parts ---- */
 
 extern const struct sle_conn_user association_user;
-/* It did not go in order; the first reason is told. */
+/* A step failed; the first reason is reported. */
 __attribute__((format(printf, 2, 3))) void association_fail(struct association *a,
                                                             const char *format, ...);
 /* Nothing more comes of it. */
@@ -276,10 +276,10 @@ void links_gone(struct association *a, struct sle_conn *c, int error);
 void measure_init(struct measure *m);
 /* What comes from now on counts, and follows what has come. */
 void measure_again(struct measure *m);
-/* A frame came at `now` (monotonic) and `wall`. Delay in ns; INT64_MIN: it has none. */
+/* A frame arrived at `now` (monotonic) and `wall`. Delay in ns; INT64_MIN: it has none. */
 int64_t measure_frame(struct measure *m, struct slice frame, bool numbered, tick now,
                       uint64_t wall);
-/* A CLTU of so many octets was told as radiated at `now`; `delay` since it was sent, ns. */
+/* A CLTU of so many octets was reported as radiated at `now`; `delay` since it was sent, ns. */
 void measure_cltu(struct measure *m, size_t octets, tick now, tick delay);
 
 int sink_open(struct user *u);
@@ -300,7 +300,7 @@ void cltus_answer(struct association *a, const struct sle_notice *n);
 void cltus_notified(struct association *a, const struct sle_async *n);
 bool cltus_done(const struct cltus *c);
 
-/* --cltu-datagrams. Opens the socket; nothing without the option. What is wrong is told. */
+/* --cltu-datagrams. Opens the socket; nothing without the option. What is wrong is reported. */
 int live_open(struct association *a);
 void live_free(struct cltus *c);
 /* The nth since START. */
@@ -324,7 +324,7 @@ struct live_counts {
 struct live_counts live_counts(const struct cltus *c);
 
 /* Events are thrown one behind the other: each waits for the return of the one before it and, if
- * that was accepted, for how its actions went. */
+ * that was accepted, for the result of its actions. */
 int events_open(struct association *a);
 void events_free(struct association *a);
 /* Throws the next one, if it may be. */

@@ -4,8 +4,8 @@
  * unasked is kept until a step expects it. Steps run from an alarm, so that they may write.
  *
  * What can go wrong: a return is positive where it should be negative, or the other way round;
- * nothing comes in time; the association ends where no step expects it: told with file and line,
- * and the association is aborted.
+ * nothing comes in time; the association ends where no step expects it: reported with file and
+ * line, and the association is aborted.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  * Files are written by threads; who reads faster than the disk writes waits for it, and with it the
  * provider: nothing is lost.
  *
- * What can go wrong: a file cannot be opened or written (told, exit 1), nobody listens at the
- * address (counted, and told when it begins and ends).
+ * What can go wrong: a file cannot be opened or written (reported, exit 1), nobody listens at the
+ * address (counted, and logged when it begins and ends).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static int open_log(struct user *u, const char *path, struct slice header, struc
     return path == NULL ? 0 : tell_trouble(u, path, log_writer_open(out, path, LOG_WAIT, header));
 }
 
-/* What came in this round. */
+/* Received in this round. */
 static bool send_batch(void *context)
 {
     return datagrams_drain(&((struct user *)context)->udp);
@@ -76,7 +76,7 @@ static void write_whole(struct user *u, struct slice data)
     size_t head = u->options->lengths ? 4 : 0;
     uint8_t *room = log_writer_room(u->output, head + data.len);
     if (room == NULL)
-        return; /* memory; counted, told at the end */
+        return; /* memory; counted, reported at the end */
     for (size_t i = 0; i < head; i++)
         room[i] = (uint8_t)(data.len >> (24 - 8 * i));
     memcpy(room + head, data.data, data.len);
@@ -134,7 +134,7 @@ void sink_frame(struct user *u, const struct sle_item *item, uint64_t wall, int6
         send_datagram(u, item->data);
 }
 
-/* That frames are not taken at the address is told once, and once that they are again. The kernel
+/* That frames are not taken at the address is logged once, and once that they are again. The kernel
  * reports a datagram that nobody took when a later one is sent. */
 static void tell_udp(struct user *u)
 {

@@ -14,7 +14,7 @@
 
 struct station;
 
-/* Opens all that is configured; what cannot be is told, and then it has ended already and is not
+/* Opens all that is configured; failures are logged, and such an instance has ended and is not
  * open. The settings outlive it. NULL: memory is out. */
 struct station *station_open(struct world *w, const struct settings *s, enum say_level level);
 bool station_is_open(const struct station *t);

@@ -79,33 +79,28 @@ static void check_options(struct argp_state *state, void *base)
 #define FIELD(member) ARGUMENT_FIELD(struct program, options.member)
 #define SECONDS(member) .own = perf_set_seconds, FIELD(member), .min = TICK_MS
 
-#define COMMON                                                                                     \
-    {"lifetime",                                                                                   \
-     'l',                                                                                          \
-     "TIME",                                                                                       \
-     .help = "Lifetime of the bundles, in seconds or with a unit [1d]",                            \
-     .group = 3,                                                                                   \
-     .own = perf_set_milliseconds,                                                                 \
-     FIELD(link.lifetime_ms),                                                                      \
-     .min = TICK_MS},                                                                              \
-        {"reconnect",                                                                              \
-         0,                                                                                        \
-         "S",                                                                                      \
-         OPTION_ARG_OPTIONAL,                                                                      \
-         .help = "When the node goes away, try again for S seconds [off; alone: 60]",              \
-         .group = 3,                                                                               \
-         SECONDS(link.reconnect)},                                                                 \
-        {"quiet",                                                                                  \
-         'q',                                                                                      \
-         .help = "Say nothing but what went wrong",                                                \
-         .group = 3,                                                                               \
-         .type = OPTION_BOOL,                                                                      \
-         FIELD(quiet)},                                                                            \
-        {"json",     0,                                                                            \
-         "FILE",     .help = "Write the counters as JSON (- for standard output)",                 \
-         .group = 3, FIELD(json)},                                                                 \
-    {                                                                                              \
-        0                                                                                          \
+#define COMMON                                                                                       \
+    {"lifetime",                                                                                     \
+     'l',                                                                                            \
+     "TIME",                                                                                         \
+     .help = "Lifetime of the bundles, in seconds or with a unit [1d]",                              \
+     .group = 3,                                                                                     \
+     .own = perf_set_milliseconds,                                                                   \
+     FIELD(link.lifetime_ms),                                                                        \
+     .min = TICK_MS},                                                                                \
+        {"reconnect",                                                                                \
+         0,                                                                                          \
+         "S",                                                                                        \
+         OPTION_ARG_OPTIONAL,                                                                        \
+         .help = "When the node goes away, try again for S seconds [off; alone: 60]",                \
+         .group = 3,                                                                                 \
+         SECONDS(link.reconnect)},                                                                   \
+        {"quiet", 'q', .help = "Report errors only", .group = 3, .type = OPTION_BOOL, FIELD(quiet)}, \
+        {"json",     0,                                                                              \
+         "FILE",     .help = "Write the counters as JSON (- for standard output)",                   \
+         .group = 3, FIELD(json)},                                                                   \
+    {                                                                                                \
+        0                                                                                            \
     }
 
 static const struct argument send_options[] = {

@@ -2,9 +2,9 @@
 /*
  * The happy path: a change is entered into the table; its content comes along, lies here under
  * another name, or is asked for; then it gets its place. What can go wrong: a source that may not,
- * a name that is no name, a place that cannot be had (told to the source), a full disk (everything
- * stops, with the bundle at the node), the end of the process: what was not entered into the table
- * yet is found in the folder when the node delivers the bundle again.
+ * a name that is no name, a place that cannot be had (reported to the source), a full disk
+ * (everything stops, with the bundle at the node), the end of the process: what was not entered
+ * into the table yet is found in the folder when the node delivers the bundle again.
  */
 #include "tools/sync/sync_copy.h"
 
@@ -150,8 +150,8 @@ static int fetch_file(struct sync_copy *c, struct sync_entry *e, uint64_t *left)
     return put_file(c, e, c->table.dir, SYNC_NEW);
 }
 
-/* The entry's file is to be there. `body`: its content, where it came along. *left: bytes that may
- * be read. HELIO_EAGAIN: they are too few. */
+/* The entry's file is to be there. `body`: its content, if the message had it. *left: bytes that
+ * may be read. HELIO_EAGAIN: they are too few. */
 static int apply_file(struct sync_copy *c, struct sync_entry *e, const struct slice *body,
                       uint64_t *left)
 {

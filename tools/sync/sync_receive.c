@@ -88,7 +88,7 @@ static void note_lost(void *context)
     (void)context;
 }
 
-/* What could not be settled when it came. When the next turn is due. */
+/* What could not be settled at its arrival. When the next turn is due. */
 static tick settle_more(struct sync_receive *r, tick now)
 {
     struct sync_outcome *o = &r->outcome;

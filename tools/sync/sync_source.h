@@ -49,7 +49,7 @@ struct sync_pending {
 
     struct list open;                 /* in `open`: the copy has not confirmed the version */
     bool with, pushing, pushed, told; /* content goes along; a transfer is under way; one was
-                                       * confirmed; a refusal was told */
+                                       * confirmed; a refusal was reported */
     bool displaced;                   /* the last refusal was for its place */
     bool cleared;                     /* … and a name that was removed may block it */
     tick held;                        /* gone, and no name with its content is confirmed: to the

@@ -49,7 +49,7 @@ bool sync_work_queued(const struct sync_entry *e);
  */
 void sync_work_end(struct sync_entry *e, int state, bool forget);
 
-/* What the content of a version is called that came before its announcement: each node has its
+/* What the content of a version is called that arrived before its announcement: each node has its
  * own, and keeps out nobody's. 0 or HELIO_ENOMEM. */
 #define SYNC_OWN_NAME (SYNC_CONTENT_NAME + 17)
 int sync_own_name(uint64_t version, const char *node, char out[SYNC_OWN_NAME]);

@@ -260,7 +260,7 @@ function drawContacts() {
   $("contacts_total").textContent = state.contacts_total > state.contacts.length ? `the first ${state.contacts.length} of ${state.contacts_total}` : "";
 }
 
-/* ---- bundles: where they wait and why, and the way of one ---- */
+/* ---- bundles: where they wait and why, and the path of one ---- */
 
 function drawWaits() {
   fill("waits", head("<At", "<For", "Bundles", "Bytes", "Oldest", "<Where its oldest is", "<Why", "<Next"), (state.waits || []).map((w) => {

@@ -68,7 +68,7 @@ PAGE = """<!DOCTYPE html>
 <div class="scroll"><table id="nodes"><thead></thead><tbody></tbody></table></div>
 <h2>Waiting bundles, by place</h2>
 <div class="scroll"><table id="waits"><thead></thead><tbody></tbody></table></div>
-<form id="find"><label>the way of bundle <input id="bundle" size="34" placeholder="SOURCE,CREATED,SEQUENCE" autocomplete="off"></label> <button>show</button></form>
+<form id="find"><label>the path of bundle <input id="bundle" size="34" placeholder="SOURCE,CREATED,SEQUENCE" autocomplete="off"></label> <button>show</button></form>
 <div class="scroll"><table id="way" hidden><thead></thead><tbody></tbody></table></div>
 <div class="columns">
 <section><h2>Contacts to come <span id="contacts_total" class="dim"></span></h2><div id="timeline"></div><div class="scroll"><table id="contacts"><thead></thead><tbody></tbody></table></div></section>

@@ -128,7 +128,7 @@ def flow_line(flow: Flow, one: dict[str, Any]) -> str:
         return head + f"ended with code {one.get('code')}"
     if "rtt_ms" in one:
         mean = one["rtt_ms"]["mean"] if one["rtt_ms"] else None
-        return head + f"{one['received']} of {one['sent']} came back, mean {ms(mean)}"
+        return head + f"{one['received']} of {one['sent']} answered, mean {ms(mean)}"
     if "bundles_sent" not in one:
         return head + "no result; see its log"
     line = f"{one['bundles_acked']} of {units.counted(one['bundles_sent'], 'bundle')} acknowledged" if one.get("goodput_basis") == "acknowledgements" \

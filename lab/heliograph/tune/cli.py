@@ -223,7 +223,7 @@ def buffer_words(link: Any, r: dict[str, float]) -> Any:
 
 def report(result: Any, stream: Any) -> None:
     link = result["link"]
-    print(f"channel      {link['trace']}, {units.rate_text(link['rate_bps'])}, {units.duration_text(link['delay_s'])} each way, "
+    print(f"channel      {link['trace']}, {units.rate_text(link['rate_bps'])}, {units.duration_text(link['delay_s'])} one way, "
           f"blocks of {units.size_text(link['block_bytes'])}", file=stream)
     for name, r in result["recovery"].items():
         p, s = r["predicted"], r["split_ms"]
