@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-tidy with the limit of 70 lines a function, over every C file of a build folder's compile_commands.json.
+# clang-tidy over every C file of a build folder's compile_commands.json.
 # usage: tidy.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/../.."
