@@ -247,11 +247,27 @@ static void report_missing(const struct conf_tree *map, const char *where,
     }
 }
 
+/* Is it a list or a value, where a map should be? Then that is reported. An empty value is a map
+ * without keys. */
+static bool refuse_other_kind(const struct conf_tree *map, const char *where,
+                              struct conf_errors *errors)
+{
+    const size_t len = strlen(where);
+    const int key_len = (int)(len > 0 ? len - 1 : 0); /* without the dot */
+    if (map->kind == CONF_MAP || (map->kind == CONF_SCALAR && *map->text == '\0'))
+        return false;
+    conf_error(errors, map->line, "%.*s%s%s is not expected here; write a map of its keys", key_len,
+               where, len > 0 ? ": " : "", conf_kind_name(map->kind));
+    return true;
+}
+
 void conf_section_read(const struct conf_tree *map, const char *where,
                        const struct conf_part *parts, size_t parts_len, const char *const *words,
                        struct conf_errors *errors)
 {
     struct known keys;
+    if (refuse_other_kind(map, where, errors))
+        return;
     list_known(parts, parts_len, words, &keys);
     for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
         if (conf_is_second(map, t, where, errors))

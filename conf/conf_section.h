@@ -31,8 +31,9 @@ const struct conf_tree *conf_list(const struct conf_tree *root, const char *wher
 /*
  * Sets options from the map. An option of several parts is set in each of them. `words` (NULL or
  * ended by NULL) are keys that the caller reads itself; `where` precedes keys in messages
- * ("store.", "links[to-2]."). Unknown, duplicate, missing and wrong keys are reported. Defaults
- * must have been set before. HELIO_ENOMEM is reported as an error, too.
+ * ("store.", "links[to-2]."). Unknown, duplicate, missing and wrong keys are reported, and a list
+ * or a value in the map's place. Defaults must have been set before. HELIO_ENOMEM is reported as an
+ * error, too.
  */
 void conf_section_read(const struct conf_tree *map, const char *where,
                        const struct conf_part *parts, size_t parts_len, const char *const *words,

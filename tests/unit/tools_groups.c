@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "conf/conf_groups.h"
+#include "conf/conf_section.h"
 #include "node/config/config.h"
 #include "node/config/config_link.h"
 #include "tests/unit/suite.h"
@@ -168,6 +169,34 @@ START_TEST(a_wrong_file)
 }
 END_TEST
 
+/* A list or a value where a section's map should be has the caller's key, file and line. */
+START_TEST(no_map)
+{
+    static const struct {
+        const char *text, *where, *error;
+    } cases[] = {
+        {"\n- rate: 3\n- copies: 4\n", "store.",
+         "n.yaml:2: store: a list is not expected here; write a map of its keys"},
+        {"[1]\n", "links[a].",
+         "n.yaml:1: links[a]: a list is not expected here; write a map of its keys"},
+        {"7\n", "", "n.yaml:1: a value is not expected here; write a map of its keys"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct settings s = {.rate = 5};
+        struct conf_errors e;
+        const struct conf_part part = {options, &s, NULL};
+        conf_errors_init(&e, "n.yaml");
+        struct conf_tree *t = conf_tree_parse(cases[i].text, strlen(cases[i].text), "empty", &e);
+        ck_assert_ptr_nonnull(t);
+        conf_section_read(t, cases[i].where, &part, 1, NULL, &e);
+        conf_tree_free(t);
+        ck_assert_uint_eq(e.total, 1);
+        ck_assert_str_eq(e.text[0], cases[i].error);
+        ck_assert_uint_eq(s.rate, 5);
+    }
+}
+END_TEST
+
 /* A key of another adapter is none of those that could be meant. */
 START_TEST(only_keys_of_the_adapter)
 {
@@ -294,6 +323,7 @@ SUITE(tools_groups, t)
     tcase_add_loop_test(t, a_good_file, 0, 2);
     tcase_add_test(t, short_forms);
     tcase_add_loop_test(t, a_wrong_file, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, no_map);
     tcase_add_test(t, only_keys_of_the_adapter);
     tcase_add_test(t, commands);
     tcase_add_test(t, wrong_commands);
