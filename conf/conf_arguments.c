@@ -179,6 +179,14 @@ void argument_set_service(struct argp_state *state, const struct argument *o, ch
     write_text(o, argument_field(o, base), arg);
 }
 
+void argument_show_help(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    (void)o;
+    (void)arg;
+    (void)base;
+    argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct parse *p = state->input;

@@ -87,6 +87,9 @@ uint64_t argument_number(struct argp_state *state, const struct argument *o, con
 int argument_choice(struct argp_state *state, const struct argument *o, const char *arg);
 argument_setter argument_set_value, argument_set_service;
 
+/* Of a hidden row with the key 'h': prints what --help prints, and ends the program with 0. */
+argument_setter argument_show_help;
+
 /* For setters and words: end the program with `NAME: "ARG" is not understood; write RIGHT`, or
  * `NAME: ` and the reason. NAME is the option as it was written, or the word's name in args_doc.
  * `right` says what would be right, with an example: "a time, such as +2s". */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/conf_arguments.h"
 #include "conf/conf_groups.h"
 #include "conf/json_number.h"
 #include "node/config/config.h"
@@ -16,33 +17,6 @@
 #include "node/plan/node_plan.h"
 #include "os/clock.h"
 #include "os/process.h"
-
-static const char help[] =
-    "usage: heliod [--check] [--sandbox] CONFIG.yaml | heliod --keys [--json]\n"
-    "\n"
-    "Runs a DTN node (BPv7 over LTP, TCPCLv4 and UDP) in the foreground until SIGTERM or SIGINT.\n"
-    "SIGHUP reopens the segment and bundle logs, and reads the configuration again: links,\n"
-    "their keys that can change, routes, plan and log level are applied, what cannot\n"
-    "change is named in the log.\n"
-    "\n"
-    "  -c, --check    only validate the configuration, and the keys, certificates, plan,\n"
-    "                 groups and folders that it names: exit code 0 or 2\n"
-    "  -s, --sandbox  sandbox: on, unless the configuration says otherwise (key sandbox)\n"
-    "  -k, --keys     every key of a configuration with its default and meaning\n"
-    "  -j, --json     with --keys: as JSON, with ranges and what can change\n"
-    "  -h, --help     this text\n"
-    "  -V, --version  the version\n"
-    "\n"
-    "examples:\n"
-    "  heliod --check node1.yaml && heliod node1.yaml\n"
-    "  helioctl node1.yaml status\n"
-    "\n"
-    "The smallest configuration:\n"
-    "  node: ipn:1.0\n"
-    "  socket: /tmp/helio-1.sock\n"
-    "  store: {durability: none}\n"
-    "\n"
-    "exit codes: 0 done, 1 failed, 2 usage or configuration\n";
 
 static const char *type_text(const struct conf_option *o)
 {
@@ -247,55 +221,60 @@ static int check_rest(const struct config *c, const char *path)
 }
 
 struct options {
-    bool check, sandbox;
+    bool check, sandbox, keys, json;
     const char *path;
 };
 
-/* `more`: what follows --keys, up to NULL. */
-static int show_keys(char **more)
+static void take_path(struct argp_state *state, char *arg, void *base)
 {
-    bool as_json =
-        more[0] != NULL && (strcmp(more[0], "-j") == 0 || strcmp(more[0], "--json") == 0);
-    const char *wrong = more[as_json];
-    if (wrong == NULL)
-        return print_keys(as_json);
-    fprintf(stderr, "heliod: --keys: \"%s\": only --json may follow\n", wrong);
-    return 2;
+    struct options *o = base;
+    if (o->path != NULL)
+        argument_wrong(state, "\"%s\" is one too many; the configuration is %s", arg, o->path);
+    o->path = arg;
 }
 
-static int parse_option(int argc, char **argv, struct options *o)
+static void check_options(struct argp_state *state, void *base)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *a = argv[i];
-        if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) {
-            printf("heliod %s\n", HELIO_VERSION);
-            return 0;
-        }
-        if (strcmp(a, "-k") == 0 || strcmp(a, "--keys") == 0) {
-            return show_keys(argv + i + 1);
-        }
-        if (strcmp(a, "-c") == 0 || strcmp(a, "--check") == 0) {
-            o->check = true;
-        } else if (strcmp(a, "-s") == 0 || strcmp(a, "--sandbox") == 0) {
-            o->sandbox = true;
-        } else if (*a == '-' || o->path != NULL) {
-            fprintf(stderr, "heliod: %s \"%s\"; see heliod --help\n",
-                    *a == '-' ? "unknown option" : "one configuration is wanted, not also", a);
-            return 2;
-        } else {
-            o->path = a;
-        }
-    }
-    if (o->path == NULL) {
-        fputs("heliod: the configuration file is missing: heliod CONFIG.yaml\n", stderr);
-        return 2;
-    }
-    return -1;
+    const struct options *o = base;
+    if (o->keys && (o->path != NULL || o->check || o->sandbox))
+        argp_error(state, "--keys: only --json may be beside it");
+    else if (o->json && !o->keys)
+        argp_error(state, "--json: write it with --keys");
+    else if (!o->keys && o->path == NULL)
+        argp_error(state, "the configuration file is missing: heliod CONFIG.yaml");
 }
+
+#define FLAG(member) .type = OPTION_BOOL, ARGUMENT_FIELD(struct options, member)
+
+static const struct argument option_rows[] = {
+    {"check", 'c',
+     .help = "Only validate the configuration, and the keys, certificates, plan, groups and "
+             "folders that it names: exit code 0 or 2",
+     FLAG(check)},
+    {"sandbox", 's', .help = "sandbox: on, unless the configuration says otherwise (key sandbox)",
+     FLAG(sandbox)},
+    {"keys", 'k', .help = "Every key of a configuration with its default and meaning", FLAG(keys)},
+    {"json", 'j', .help = "With --keys: as JSON, with ranges and what can change", FLAG(json)},
+    {"h", 'h', .flags = OPTION_HIDDEN, .own = argument_show_help},
+    {0}};
+
+static const struct argument_table table = {
+    option_rows, .word = take_path, .end = check_options, .args_doc = "CONFIG.yaml",
+    .doc = "Runs a DTN node (BPv7 over LTP, TCPCLv4 and UDP) in the foreground until SIGTERM or "
+           "SIGINT. SIGHUP reopens the segment and bundle logs, and reads the configuration "
+           "again: links, their keys that can change, routes, plan and log level are applied. "
+           "The log names what cannot change.\v"
+           "examples:\n"
+           "  heliod --check node1.yaml && heliod node1.yaml\n"
+           "  heliod --keys --json\n"
+           "  helioctl node1.yaml status\n"
+           "\n"
+           "The smallest configuration:\n"
+           "  node: ipn:1.0\n"
+           "  socket: /tmp/helio-1.sock\n"
+           "  store: {durability: none}\n"
+           "\n"
+           "exit codes: 0 done, 1 failed, 2 usage or configuration"};
 
 /* The store's file is mapped. If the file is truncated, or its medium fails, a read causes this
  * signal, which ends the node in any case. */
@@ -313,9 +292,11 @@ int main(int argc, char **argv)
 {
     file_limit_report();
     struct options o = {0};
-    int code = parse_option(argc, argv, &o);
-    if (code >= 0)
-        return code;
+    argp_err_exit_status = 2;
+    argp_program_version = "heliod " HELIO_VERSION;
+    argument_table_parse(&table, argc, argv, &o);
+    if (o.keys)
+        return print_keys(o.json);
     struct config config;
     memory_retain();
     descriptors_raise();
@@ -329,7 +310,7 @@ int main(int argc, char **argv)
     err = o.check ? check_rest(&config, o.path) : 0;
     if (o.check && err == 0)
         printf("%s: good\n", o.path);
-    code = err == HELIO_ENOMEM ? 1 : err < 0 ? 2 : o.check ? 0 : node_run(&config, o.path);
+    int code = err == HELIO_ENOMEM ? 1 : err < 0 ? 2 : o.check ? 0 : node_run(&config, o.path);
     config_fini(&config);
     return code;
 }

@@ -434,10 +434,9 @@ struct config_link *config_link_change(const struct config_link *was, const char
     struct config_link *l = was->settings == NULL ? NULL : config_link_copy(was);
     snprintf(where, sizeof where, "links[%.64s].", was->name);
     if (was->settings == NULL)
-        conf_error(
-            errors, map->line,
-            "%s this link has no keys: its peer connected by itself, without a configured link",
-            where);
+        conf_error(errors, map->line,
+                   "links[%s] has no keys: its peer connected by itself, without a configured link",
+                   was->name);
     else if (l == NULL)
         conf_no_memory(errors, 0);
     else if (map->kind != CONF_MAP)

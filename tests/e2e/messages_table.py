@@ -215,7 +215,7 @@ COMMANDS = (
     Command("a wrong choice of bundles", "helioctl --socket /none bundles destinaton=ipn:2.0", "did you mean destination=?"),
     Command("no node is named", "helioctl links", "write --socket PATH or its CONFIG.yaml"),
     Command("a configuration that does not exist", "heliod --check FOLDER/gone.yaml", "gone.yaml: cannot be read: No such file or directory"),
-    Command("an unknown option", "heliod --chek FOLDER/gone.yaml", "unknown option \"--chek\"; see heliod --help"),
+    Command("an unknown option", "heliod --chek FOLDER/gone.yaml", "unrecognized option '--chek'"),
     Command("a wrong command of a tool", "helio-plan rout", "did you mean route?"),
     Command("a node that the plan does not have", "helio-plan route FOLDER/plan.yaml 1 9 1kB", "no contact of the plan has node 9"),
     Command("a wrong number of routes", "helio-plan route FOLDER/plan.yaml 1 2 1kB --alternatives many", "--alternatives: \"many\" is not understood; write a whole number from 1 to 1000"),

@@ -80,9 +80,11 @@ class NodeTest(NodeCase):
 
     def test_keys_as_json(self):
         """The same keys in the same order, with what a program needs to know of them."""
-        for wrong in (["--jsn"], ["--json", "x"]):
-            done = subprocess.run([self.lab.program("heliod"), "--keys", *wrong], capture_output=True, text=True, timeout=60, check=False)
-            self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", f"heliod: --keys: \"{wrong[-1]}\": only --json may follow\n"))
+        for wrong, why in ((["--keys", "--jsn"], "unrecognized option '--jsn'"), (["--keys", "--json", "x"], "--keys: only --json may be beside it"),
+                           (["--json", "x"], "--json: write it with --keys"), ([], "the configuration file is missing: heliod CONFIG.yaml"),
+                           (["a.yaml", "b.yaml"], "CONFIG.yaml: \"b.yaml\" is one too many; the configuration is a.yaml")):
+            done = subprocess.run([self.lab.program("heliod"), *wrong], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.splitlines()[0].split("heliod: ")[1]), (2, "", why))
         keys = json.loads(self.heliod("--keys", "--json").stdout)
         lines = [line.split("\t") for line in self.heliod("--keys").stdout.splitlines()]
         shown = {None: "(required)", "": "(empty)"}

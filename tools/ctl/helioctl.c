@@ -10,84 +10,11 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "conf/conf_arguments.h"
 #include "conf/conf_section.h"
 #include "node/config/config.h"
 #include "os/arguments.h"
 #include "tools/ctl/helioctl.h"
-
-static const char help[] =
-    "usage: helioctl (--socket PATH | CONFIG.yaml) [--json] COMMAND\n"
-    "\n"
-    "  top                links, store, memory and queues, live: q ends it, h shows\n"
-    "                     the keys; not on a terminal: lines, as watch\n"
-    "  watch              a line for the node and each busy link every interval\n"
-    "  status             uptime, bundles, store\n"
-    "  links              each link: state, bundles, rates, timer and round trip in\n"
-    "                     force, when its peer was heard last, open sessions\n"
-    "  sessions           open LTP sessions\n"
-    "  routes             static routes, the most specific first\n"
-    "  security           bundle security: rules, keys, counters, failures\n"
-    "  rules              rules of ingress and egress\n"
-    "  backlog            how much waits for whom\n"
-    "  bundles [KEY=VALUE…]\n"
-    "                     what waits at the node; destination=PATTERN, source=PATTERN,\n"
-    "                     link=NAME, state=WORD, priority=WORD choose; sort=age (or key,\n"
-    "                     bytes, expires, priority, destination, source), limit=NUMBER\n"
-    "  why BUNDLE         where one bundle is, why it waits, what was tried and what comes\n"
-    "                     next: KEY as bundles shows it, or SOURCE,CREATED,SEQUENCE\n"
-    "  counters           everything that is counted and not 0 (--json: all)\n"
-    "  link NAME up|down  sets a link up or down\n"
-    "  link add NAME KEY=VALUE… | FILE\n"
-    "                     adds a link to the running node: the keys of a link of its\n"
-    "                     configuration, or a file with the map of them\n"
-    "  link set NAME KEY=VALUE…\n"
-    "                     changes a link's keys; one that cannot change says so\n"
-    "  link remove NAME   removes a link; its bundles take another route, or wait\n"
-    "  route add|remove PATTERN LINK\n"
-    "                     adds or removes a route; what waits is placed anew\n"
-    "  plan               the contact plan: what it is, this node's contacts from now on\n"
-    "  plan reload [FILE] reads the plan's file again, or another one; errors\n"
-    "                     are shown, and the old plan stays\n"
-    "  contact add KEY=VALUE…, range add KEY=VALUE…\n"
-    "                     adds contacts or a light time: keys as in a plan's YAML file;\n"
-    "                     times are dates, or count from now\n"
-    "  contact remove FROM TO [AT], range remove FROM TO [AT]\n"
-    "                     removes the one in force at AT (a date, a time from now; now)\n"
-    "  delete KEY         deletes a bundle (KEY as bundles shows it) and its session\n"
-    "  delete destination=PATTERN [KEY=VALUE…]\n"
-    "                     deletes all that bundles would show with these words\n"
-    "  cancel LINK SESSION\n"
-    "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
-    "                     peer opened it; a bundle of ours then goes again\n"
-    "  reload             the node reads its file again (as with SIGHUP): what has\n"
-    "                     changed is applied; what cannot change is named, and the exit\n"
-    "                     code is 1\n"
-    "  flush              the logs hold all up to now when this is done\n"
-    "\n"
-    "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
-    "  -j, --json         the answer as JSON\n"
-    "  -t, --timeout TIME how long the node is waited for (default 3s)\n"
-    "  -i, --interval TIME\n"
-    "                     between two looks of top and watch, in seconds or with a unit\n"
-    "                     (default 2s)\n"
-    "  -n, --count NUMBER so many looks, then top and watch end\n"
-    "  -h, --help         this text\n"
-    "  -V, --version      the version\n"
-    "\n"
-    "examples:\n"
-    "  helioctl node1.yaml status\n"
-    "  helioctl node1.yaml top\n"
-    "  helioctl node1.yaml bundles 'destination=ipn:2.*' sort=age limit=20\n"
-    "  helioctl --socket /tmp/helio-1.sock.ctl --json links\n"
-    "  helioctl node1.yaml link to-2 down\n"
-    "  helioctl node1.yaml link add to-3 adapter=ltp-udp peer=ipn:3.0 \\\n"
-    "           local=127.0.0.1:1113 remote=127.0.0.1:3113 rto=30ms\n"
-    "  helioctl node1.yaml link set to-3 rate=100Mbit/s\n"
-    "  helioctl node1.yaml contact add from=1 to=2 start=10s end=70s rate=1Gbit/s \\\n"
-    "           owlt=10ms both=yes\n"
-    "\n"
-    "exit codes: 0 done, 1 failed (no answer; there is no such bundle or session;\n"
-    "reload: a part was not applied), 2 usage: a wrong word, name or file\n";
 
 #define WORDS_MAX 130
 #define KEYS_FILE_MAX 24576
@@ -298,60 +225,116 @@ static int check_words(const struct request *r)
     return check_node(r);
 }
 
-/* -1: understood. */
-static int parse_time(const char *option, const char *text, tick *out)
+/* A bare number is one of seconds, as of helio-ping and helio-perf. */
+static void set_time(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
-    if (text == NULL)
-        return usage("a time is missing after ", option);
-    char seconds[32]; /* a bare number is one of seconds, as of helio-ping and helio-perf */
-    snprintf(seconds, sizeof seconds, "%.28ss", text);
-    if ((units_duration(text, out) == 0 || units_duration(seconds, out) == 0) && *out >= TICK_MS)
-        return -1;
-    fprintf(stderr,
-            "helioctl: %s: \"%s\" is not understood; write a time such as 3s, 500ms or, in "
-            "seconds, 0.5\n",
-            option, text);
-    return 2;
+    tick *out = argument_field(o, base);
+    char seconds[32];
+    snprintf(seconds, sizeof seconds, "%.28ss", arg);
+    if ((units_duration(arg, out) < 0 && units_duration(seconds, out) < 0) || *out < TICK_MS)
+        argument_want(state, arg, "a time such as 3s, 500ms or, in seconds, 0.5");
 }
 
-static int parse_option(int argc, char **argv, struct request *r)
+/* The first word may be the configuration; all others are the command and its arguments. */
+static void take_word(struct argp_state *state, char *arg, void *base)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *a = argv[i];
-        if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) {
-            fputs(help, stdout);
-            return 0;
-        } else if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) {
-            printf("helioctl %s\n", HELIO_VERSION);
-            return 0;
-        } else if (strcmp(a, "-j") == 0 || strcmp(a, "--json") == 0) {
-            r->json = true;
-        } else if (strcmp(a, "-s") == 0 || strcmp(a, "--socket") == 0) {
-            if (++i == argc)
-                return usage("a path is missing after ", a);
-            r->socket = argv[i];
-        } else if (strcmp(a, "-t") == 0 || strcmp(a, "--timeout") == 0) {
-            if (parse_time(a, argv[++i], &r->timeout) >= 0)
-                return 2;
-        } else if (strcmp(a, "-i") == 0 || strcmp(a, "--interval") == 0) {
-            if (parse_time(a, argv[++i], &r->interval) >= 0)
-                return 2;
-        } else if (strcmp(a, "-n") == 0 || strcmp(a, "--count") == 0) {
-            if (++i == argc || units_count(argv[i], UINT32_MAX, &r->looks) < 0)
-                return usage("write a whole number, such as 10, after ", a);
-        } else if (*a == '-') {
-            return usage("unknown option ", a);
-        } else if (r->words_len == 0 && r->config == NULL && r->socket == NULL &&
-                   arguments_of(a) < 0 && !ctl_plan_is(a)) {
-            r->config = a;
-        } else if (r->words_len < WORDS_MAX) {
-            r->words[r->words_len++] = a;
-        } else {
-            return usage("too many words: ", a);
-        }
-    }
-    return check_words(r);
+    struct request *r = base;
+    if (r->words_len == 0 && r->config == NULL && r->socket == NULL && arguments_of(arg) < 0 &&
+        !ctl_plan_is(arg))
+        r->config = arg;
+    else if (r->words_len < WORDS_MAX)
+        r->words[r->words_len++] = arg;
+    else
+        argp_error(state, "\"%s\" is one word too many", arg);
 }
+
+#define FIELD(member) ARGUMENT_FIELD(struct request, member)
+
+static const struct argument options[] = {
+    {"socket", 's', "PATH", .help = "The node's control socket (control: in its configuration)",
+     FIELD(socket)},
+    {"json", 'j', .help = "The answer as JSON", .type = OPTION_BOOL, FIELD(json)},
+    {"timeout", 't', "TIME", .help = "How long to wait for the node's answer (3s)", .own = set_time,
+     FIELD(timeout)},
+    {"interval", 'i', "TIME",
+     .help = "Time between two lines or pictures of top and watch, in seconds or with a unit (2s)",
+     .own = set_time, FIELD(interval)},
+    {"count", 'n', "NUMBER", .help = "top and watch end after this number of them",
+     .type = OPTION_COUNT, .max = UINT32_MAX, FIELD(looks)},
+    {"h", 'h', .flags = OPTION_HIDDEN, .own = argument_show_help},
+    {0}};
+
+static const struct argument_table table = {
+    options, .word = take_word, .args_doc = "[CONFIG.yaml] COMMAND [WORD...]",
+    .flags = ARGP_IN_ORDER,
+    .doc = "Asks a running node for facts, and sends it commands of its operator. The node is that "
+           "of --socket or of CONFIG.yaml.\n"
+           "\n"
+           "  top                links, store, memory and queues, live: q ends it, h\n"
+           "                     shows the keys; not on a terminal: lines, as watch\n"
+           "  watch              a line for the node and each busy link every interval\n"
+           "  status             uptime, bundles, store\n"
+           "  links              each link: state, bundles, rates, timer and round trip\n"
+           "                     in force, when its peer was heard last, open sessions\n"
+           "  sessions           open LTP sessions\n"
+           "  routes             static routes, the most specific first\n"
+           "  security           bundle security: rules, keys, counters, failures\n"
+           "  rules              rules of ingress and egress\n"
+           "  backlog            queued bundles for each link and endpoint\n"
+           "  bundles [KEY=VALUE…]\n"
+           "                     bundles at the node; destination=PATTERN,\n"
+           "                     source=PATTERN, link=NAME, state=WORD, priority=WORD\n"
+           "                     choose; sort=age (or key, bytes, expires, priority,\n"
+           "                     destination, source), limit=NUMBER\n"
+           "  why BUNDLE         where one bundle is, why it waits, the failed tries,\n"
+           "                     what comes next: KEY as bundles shows it, or\n"
+           "                     SOURCE,CREATED,SEQUENCE\n"
+           "  counters           everything that is counted and not 0 (--json: all)\n"
+           "  link NAME up|down  sets a link up or down\n"
+           "  link add NAME KEY=VALUE… | FILE\n"
+           "                     adds a link to the running node: the keys of a link of\n"
+           "                     its configuration, or a file with the map of them\n"
+           "  link set NAME KEY=VALUE…\n"
+           "                     changes a link's keys; one that cannot change says so\n"
+           "  link remove NAME   removes a link; its bundles take another route, or wait\n"
+           "  route add|remove PATTERN LINK\n"
+           "                     adds or removes a route; waiting bundles are routed\n"
+           "                     again\n"
+           "  plan               the contact plan: what it is, this node's contacts from\n"
+           "                     now on\n"
+           "  plan reload [FILE] reads the plan's file again, or another one; errors are\n"
+           "                     shown, and the old plan stays\n"
+           "  contact add KEY=VALUE…, range add KEY=VALUE…\n"
+           "                     adds contacts or a light time: keys as in a plan's YAML\n"
+           "                     file; times are dates, or count from now\n"
+           "  contact remove FROM TO [AT], range remove FROM TO [AT]\n"
+           "                     removes the one in force at AT (a date, a time from\n"
+           "                     now; now)\n"
+           "  delete KEY         deletes a bundle (KEY as bundles shows it) and its\n"
+           "                     session\n"
+           "  delete destination=PATTERN [KEY=VALUE…]\n"
+           "                     deletes all that bundles would show with these words\n"
+           "  cancel LINK SESSION\n"
+           "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when\n"
+           "                     the peer opened it; a bundle of this node is sent again\n"
+           "  reload             the node reads its file again (as with SIGHUP): changed\n"
+           "                     keys are applied; keys that cannot change are named,\n"
+           "                     and the exit code is 1\n"
+           "  flush              writes all events up to now to the log files\v"
+           "examples:\n"
+           "  helioctl node1.yaml status\n"
+           "  helioctl node1.yaml top\n"
+           "  helioctl node1.yaml bundles 'destination=ipn:2.*' sort=age limit=20\n"
+           "  helioctl --socket /tmp/helio-1.sock.ctl --json links\n"
+           "  helioctl node1.yaml link to-2 down\n"
+           "  helioctl node1.yaml link add to-3 adapter=ltp-udp peer=ipn:3.0 \\\n"
+           "           local=127.0.0.1:1113 remote=127.0.0.1:3113 rto=30ms\n"
+           "  helioctl node1.yaml link set to-3 rate=100Mbit/s\n"
+           "  helioctl node1.yaml contact add from=1 to=2 start=10s end=70s rate=1Gbit/s \\\n"
+           "           owlt=10ms both=yes\n"
+           "\n"
+           "exit codes: 0 done, 1 failed (no answer; there is no such bundle or session;\n"
+           "reload: a part was not applied), 2 usage: a wrong word, name or file"};
 
 /* The control socket's path from the node's own file; the caller's to free. */
 static char *path_of(const struct request *r)
@@ -556,7 +539,10 @@ int main(int argc, char **argv)
 {
     struct request r = {
         .words = {"", "", ""}, .timeout = 3 * TICK_S, .interval = 2 * TICK_S, .looks = 0};
-    int code = parse_option(argc, argv, &r);
+    argp_err_exit_status = 2;
+    argp_program_version = "helioctl " HELIO_VERSION;
+    argument_table_parse(&table, argc, argv, &r);
+    int code = check_words(&r);
     if (code >= 0)
         return code;
     bool top = strcmp(r.words[0], "top") == 0;
