@@ -128,14 +128,16 @@ static void why_one_way(const struct link_facts *f, char *out)
     link_span_text(time_since(f, f->unconfirmed), span);
     if (f->answers_short)
         snprintf(out, LINK_WHY_MAX,
-                 "the peer answers short segments, but no longer ones for %s: long datagrams do "
+                 "the peer answers short segments, but has answered no long ones for %s: long "
+                 "datagrams do "
                  "not reach it (MTU: lower segment)",
                  span);
     else
-        snprintf(out, LINK_WHY_MAX,
-                 "the peer is heard, but has answered nothing of ours for %s: our datagrams do not "
-                 "reach it (remote, port, NAT), or only short ones do (MTU: lower segment)",
-                 span);
+        snprintf(
+            out, LINK_WHY_MAX,
+            "the peer is heard, but has answered none of this node's segments for %s: datagrams do "
+            "not reach it (remote, port, NAT), or only short ones do (MTU: lower segment)",
+            span);
 }
 
 /* Something in the peer's name arrives, and is not taken for the peer's. */
@@ -145,7 +147,7 @@ static void add_refusal(const struct link_facts *f, char *out)
     if (f->refusal == NULL || f->refused_at < f->opened ||
         (was_heard(f) && f->refused_at <= f->heard))
         return;
-    snprintf(out + len, LINK_WHY_MAX - len, "; what comes in its name is refused here: %s",
+    snprintf(out + len, LINK_WHY_MAX - len, "; datagrams in its name are refused here: %s",
              f->refusal);
 }
 
@@ -163,7 +165,7 @@ static const char *why_open(const struct link_facts *f, enum link_state state, c
     else if (state == LINK_STATE_SILENT && owed > 0)
         snprintf(out, LINK_WHY_MAX, "no answer for %s; %s", link_span_text(owed, span), heard);
     else if (state == LINK_STATE_SILENT)
-        snprintf(out, LINK_WHY_MAX, "no answer at all to the last exchange; %s", heard);
+        snprintf(out, LINK_WHY_MAX, "no answer to the last exchange; %s", heard);
     else if (is_due(f))
         snprintf(out, LINK_WHY_MAX, "%s; silent if no answer comes within %s", heard,
                  link_span_text(patience - owed, span));
@@ -187,7 +189,7 @@ const char *link_state_why(const struct link_facts *f, char *out)
         snprintf(out, LINK_WHY_MAX, "its next contact begins in %s",
                  link_span_text(time_since(&(struct link_facts){.now = f->next}, f->now), span));
     else if (f->planned && !f->contact)
-        snprintf(out, LINK_WHY_MAX, "the contact plan has no contact of it any more");
+        snprintf(out, LINK_WHY_MAX, "the contact plan has no further contact of this link");
     else
         *out = '\0';
     return out;

@@ -78,13 +78,13 @@ void node_clock_begin(struct node *n)
     if (step_ms != 0)
         count_step(n, step_ms, "was when the node last noted it",
                    start == LIFE_CLOCK_GOES_ON
-                       ? "the lifetimes of bundles go on by what has passed"
-                       : "nobody knows how long the node was off: the lifetimes of bundles go on "
-                         "as if since the boot only");
+                       ? "lifetimes of bundles count the time that has passed"
+                       : "it is not known how long the node was off: lifetimes of bundles count "
+                         "only the time since the boot");
     else if (start == LIFE_CLOCK_UNKNOWN)
         say(&n->say, LEVEL_WARNING,
-            "clock: nobody knows how long the node was off: the lifetimes of bundles go on as if "
-            "since the boot only");
+            "clock: it is not known how long the node was off: lifetimes of bundles count only the "
+            "time since the boot");
 }
 
 void node_clock_note(struct node *n)
@@ -105,8 +105,8 @@ void node_clock_tick(struct node *n)
     int64_t step_ms = life_clock_step(&n->clock.offset_ms, now.now / TICK_MS, now.dtn_ms);
     if (step_ms != 0)
         count_step(n, step_ms, "was a second ago",
-                   "bundles that come are judged by it, the lifetimes of others go on by what has "
-                   "passed");
+                   "it decides whether arriving bundles have expired; lifetimes of the others "
+                   "count the time that has passed");
     if (step_ms != 0 || ++n->clock.ticks % NOTE_EVERY == 0)
         node_clock_note(n);
 }

@@ -124,7 +124,7 @@ void node_names_judge(struct node *n)
         l->over = true;
         if (node_watch_line(l))
             say(&n->say, LEVEL_WARNING,
-                "link %s ends: its name is reserved now, and no session of it has evidence",
+                "link %s is removed: its peer's name is reserved now, and no session has proved it",
                 l->config->name);
     }
 }

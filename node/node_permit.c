@@ -71,8 +71,8 @@ static void tell_refused(struct node *n, enum permit_way way, const struct permi
         say(&n->say, LEVEL_WARNING,
             "rules: %" PRIu64 " bundles %s were refused; the latest, from %s to %s, %s %s: %s",
             count,
-            way == PERMIT_IN    ? "that neighbours brought"
-            : way == PERMIT_OUT ? "that were to leave"
+            way == PERMIT_IN    ? "from neighbours"
+            : way == PERMIT_OUT ? "to neighbours"
                                 : "of applications",
             from, to,
             way == PERMIT_IN    ? "of neighbour"

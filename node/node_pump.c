@@ -185,12 +185,12 @@ void node_tell_shortage(struct node *n)
         return;
     if (dropped > 0)
         say(&n->say, LEVEL_WARNING,
-            "%llu bundles were dropped (when_full: drop): more urgent or longer lived ones took "
-            "their places",
+            "%llu bundles were dropped (when_full: drop): bundles of higher priority or longer "
+            "lifetime needed the room",
             (unsigned long long)dropped);
     if (gave_way > 0)
         say(&n->say, LEVEL_WARNING,
-            "%llu fragments of incomplete bundles gave way to those of newer ones",
+            "%llu fragments of incomplete bundles were deleted to make room for newer ones",
             (unsigned long long)gave_way);
     if (refused > 0)
         say(&n->say, LEVEL_WARNING,

@@ -177,7 +177,7 @@ static bool stop_is_due(const struct node_link *l, struct stop_watch *s, tick no
         return false;
     if (!s->stopped && now >= tick_add(s->changed, STOP_CALM)) {
         if (s->told)
-            say(&l->node->say, LEVEL_INFO, "link %s reads on after %.3g s", l->config->name,
+            say(&l->node->say, LEVEL_INFO, "link %s reads again after %.3g s", l->config->name,
                 (double)(s->changed - s->began) / 1e9);
         s->running = s->told = false;
         return false;
@@ -201,8 +201,8 @@ static void watch_stop(struct node_link *l, tick now)
     const bool room =
         s->refusal == REFUSE_FULL || s->refusal == REFUSE_QUOTA || s->refusal == REFUSE_QUEUE;
     say(&l->node->say, LEVEL_WARNING,
-        "link %s has stopped reading for %.3g of %.3g s: there is no room for what %s sends (%s), "
-        "which waits there",
+        "link %s has stopped reading for %.3g of %.3g s: there is no room for bundles of %s (%s), "
+        "which wait there",
         l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, peer_text(l, peer),
         room ? node_shortage_text(l->node, &s->shortage, why) : agent_refusal_text(s->refusal));
 }
@@ -219,7 +219,7 @@ static void watch_unstored(struct node_link *l, tick now)
         return;
     say(&l->node->say, LEVEL_WARNING,
         "link %s has stopped reading for %.3g of %.3g s: limits.held_bytes: %" PRIu64 " of %" PRIu64
-        " bytes of its bundles wait for the store%s, and what %s sends waits there (a faster "
+        " bytes of its bundles wait for the store%s, and bundles of %s wait there (a faster "
         "medium, or "
         "store: {durability: async}; a higher limit helps with bursts only)",
         l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, g.unstored,
@@ -238,7 +238,7 @@ static void watch_answers(struct node_link *l, tick now)
         return;
     say(&l->node->say, LEVEL_WARNING,
         "link %s has stopped reading for %.3g of %.3g s: %" PRIu64 " of %" PRIu64
-        " acknowledgements and refusals wait for %s, and what it sends waits there",
+        " acknowledgements and refusals wait for %s, and its bundles wait there",
         l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, g.answers,
         g.answers_max, g.answers_unread ? peer_text(l, peer) : "the store");
 }
@@ -273,7 +273,7 @@ static void watch_flapping(struct node_link *l, tick now)
         return;
     w->calm_at = 0;
     w->flaps = 0;
-    say(&l->node->say, LEVEL_INFO, "link %s is calm again: %s", l->config->name,
+    say(&l->node->say, LEVEL_INFO, "link %s has stopped flapping: it is %s", l->config->name,
         l->up ? "up" : "down");
 }
 
@@ -308,7 +308,7 @@ static void watch_expiry(struct node *n, tick now)
         return;
     say(&n->say, LEVEL_WARNING,
         "%" PRIu64 " bundles expired here before they were forwarded or delivered; helioctl "
-        "backlog tells for whom others wait",
+        "backlog shows the destinations of the others",
         expired - w->expired);
     w->expired = expired;
 }

@@ -337,8 +337,8 @@ static int open_http(struct node *n)
     else if (n->http != NULL && *n->config->http.token == '\0' &&
              http_listen_parse(n->config->http.listen, &at) == 0 && !address_is_loopback(&at))
         say(&n->say, LEVEL_WARNING,
-            "http.listen: %s is not a loopback address, and there is no token: everybody who "
-            "reaches it sees what the node does",
+            "http.listen: %s is not a loopback address, and there is no token: any host that "
+            "reaches it can read the node's state",
             n->config->http.listen);
     return err;
 }
@@ -445,8 +445,8 @@ static bool on_turn(void *context)
     if (priority_realtime(h->bound.held) == 0 && !h->bound.held && !h->bound_told) {
         h->bound_told = true;
         say(&n->say, LEVEL_INFO,
-            "the node takes more than %.0f %% of a processor: while it does, real-time priority is "
-            "given back",
+            "the node takes more than %.0f %% of a processor: it runs without real-time priority "
+            "until it uses less",
             100 * PRIORITY_SHARE);
     }
     return false;

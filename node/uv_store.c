@@ -368,8 +368,8 @@ static void tell_result(const struct storage *s, const struct job *j)
                  (unsigned long long)j->key);
     else if (j->result == HELIO_ENOENT)
         snprintf(text, sizeof text,
-                 "its files are gone from their path: bundles are refused until they are back, or "
-                 "until the next start");
+                 "its files are not at their path any more: bundles are refused until they are "
+                 "there again, or until the next start");
     else
         snprintf(text, sizeof text, "%s: %s",
                  j->kind == JOB_PUT ? "a bundle could not be stored"

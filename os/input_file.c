@@ -27,7 +27,7 @@ static int check_kind(int fd, bool regular, char *why, size_t why_cap)
     }
     if (!regular || S_ISREG(st.st_mode))
         return 0;
-    snprintf(why, why_cap, "%s, no regular file, which it must be", kind_text(st.st_mode));
+    snprintf(why, why_cap, "%s, not a regular file", kind_text(st.st_mode));
     return EINVAL;
 }
 

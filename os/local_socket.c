@@ -42,7 +42,7 @@ int local_socket_connect_within(const char *path, tick timeout, char *why, size_
     if (fd < 0 || connect_within(fd, &a, timeout) < 0) {
         int err = errno;
         snprintf(why, why_cap, "%s: %s", path,
-                 err == EAGAIN ? "it is stopped, or hangs: many wait for it"
+                 err == EAGAIN ? "it is stopped, or hangs: many connections wait for it"
                  : err == EACCES
                      ? "not permitted: it is for its owner and the members of its group, "
                        "who need permission for its folder, too (ls -ld shows both)"

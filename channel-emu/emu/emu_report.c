@@ -243,8 +243,7 @@ static void text_outputs(const struct emu_link *l, FILE *to)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (output_error(all[i]) != 0)
             fprintf(to,
-                    "helio-emu: %s: cannot be written: %s; what is there is whole up to its "
-                    "end\n",
+                    "helio-emu: %s: cannot be written: %s; its rows up to the end are complete\n",
                     paths[i], helio_strerror(output_error(all[i])));
     }
 }
@@ -464,8 +463,8 @@ void emu_report_drain(const struct emu_link *l, FILE *to)
     if (due == TICK_NEVER || drain <= TICK_S)
         return;
     fprintf(to,
-            "helio-emu: what is on its way still arrives, for %.1f s at most; Ctrl-C ends it at "
-            "once\n",
+            "helio-emu: frames in transmission are still delivered, for %.1f s at most; Ctrl-C "
+            "ends the emulator at once\n",
             (double)drain / 1e9);
     fflush(to);
 }

@@ -27,7 +27,7 @@ static void check_shared(const struct scenario_links *s, const struct scenario_l
         conf_error(errors, l->line,
                    "links.%s.%s.%s: the direction shares a transmitter; write it at shared.%s%s",
                    l->name, ways[way], key, name,
-                   w->off == 1 ? ", which knows no contacts: remove it" : "");
+                   w->off == 1 ? ", which has no contacts: remove it" : "");
 }
 
 /* Is anything of this link sent over `to`, beside what `but` sends? */
@@ -55,8 +55,7 @@ static void check_over(const struct scenario_links *s, const struct scenario_lin
                        l->name, i + 1, s->link[o[i].to].name);
         if (i > 0 && o[i].drop && o[i - 1].to != CHAN_NOWHERE && is_used(s, o[i - 1].to, l))
             conf_error(errors, l->handover_line,
-                       "links.%s.handover[%zu].in_flight: %s carries others' traffic, too; write "
-                       "arrives",
+                       "links.%s.handover[%zu].in_flight: %s has other traffic, too; write arrives",
                        l->name, i + 1, s->link[o[i - 1].to].name);
     }
 }

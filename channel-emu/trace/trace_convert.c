@@ -98,9 +98,8 @@ int trace_command_convert(int argc, char **argv)
     if (rc < 0)
         return trace_command_fail(rc, error);
     if (o.other.every > t.step)
-        fprintf(stderr,
-                "helio-trace: note: frames come less often than steps: what is between two of "
-                "them is not in the file\n");
+        fprintf(stderr, "helio-trace: note: frames come less often than steps: events between two "
+                        "frames are not in the file\n");
     rc = trace_file_export(&t, &about, o.form, &o.other, o.output, error);
     trace_fini(&t);
     return rc < 0 ? trace_command_fail(rc, error) : 0;

@@ -160,8 +160,8 @@ static void say_shares(const struct options *o, const uint64_t *bad)
     for (size_t k = 0; k < n; k++)
         printf("site %zu: available %.6f, should be %.6f\n", k + 1, 1 - (double)bad[k] / steps,
                1 - o->spec.share);
-    printf("any of %zu: available %.6f, should be %.6f (%.6f if they knew nothing of each other)\n",
-           n, 1 - (double)bad[n] / steps, 1 - sites_all_covered(&o->spec, n),
+    printf("any of %zu: available %.6f, should be %.6f (%.6f if they were independent)\n", n,
+           1 - (double)bad[n] / steps, 1 - sites_all_covered(&o->spec, n),
            1 - sites_all_covered(&(struct sites_spec){.count = n, .share = o->spec.share}, n));
     if (n > 1)
         printf("correlation of two stations' states: should be %.6f\n",

@@ -43,7 +43,7 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
 {
     const struct bibe_config *k = config;
     if (env->self.submit == NULL) {
-        snprintf(why, why_cap, "this program has no bundles of its own to send");
+        snprintf(why, why_cap, "this program cannot send bundles of its own");
         return HELIO_EINVAL;
     }
     struct bibe_link *l = calloc(1, sizeof *l);

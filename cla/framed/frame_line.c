@@ -112,7 +112,7 @@ static void note_misfit(struct frame_line *l, const char *why)
         return;
     l->quiet = tick_add(now, SAY_PAUSE);
     snprintf(text, sizeof text,
-             "what arrives are no frames of this link (%" PRIu64
+             "the received data are no frames of this link (%" PRIu64
              " so far; the latest: %s). Both ends need frames, and the same keys of frames and "
              "cadu",
              l->n.misfits, why);

@@ -108,7 +108,7 @@ void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c)
     l->keepalive_say_after = tick_add(now, KEEPALIVE_SAY_PAUSE);
     cla_say(&l->cla, 1,
             "keepalives each %u s, and an end after %llu ms of silence, are short for a round trip "
-            "of %llu ms: what TCP has to send again may end sessions; raise keepalive%s, at both "
+            "of %llu ms: retransmissions of TCP may end sessions; raise keepalive%s, at both "
             "ends, to %llu s or more",
             (unsigned)p->keepalive_s, (unsigned long long)(silence / TICK_MS),
             (unsigned long long)(p->round_trip / TICK_MS), l->config->idle != 0 ? " and idle" : "",

@@ -147,8 +147,8 @@ static void say_unknown(struct tcpcl_conn *c, const struct eid *who)
                   n, id);
     else if (accepts_peers(c->endpoint))
         tcpcl_say(l, 1,
-                  "the unconfigured peer \"%s\" connected and is refused (%llu so far): all places "
-                  "for unconfigured peers are taken; add a link with this peer, or raise peers",
+                  "the unconfigured peer \"%s\" connected and is refused (%llu so far): no more "
+                  "unconfigured peers are accepted; add a link with this peer, or raise peers",
                   id, n);
     else
         tcpcl_say(l, 1,

@@ -87,8 +87,8 @@ static void on_read_again(void *context, int r, unsigned file, const char *why)
         tcpcl_tls_say(l, 2, "the certificates were read again");
     } else {
         /* once for each change of the files */
-        cla_say(&l->cla, 1, "%s: %s; the certificates that were read before stay in use",
-                keys[file], r == HELIO_EINVAL ? why : helio_strerror(r));
+        cla_say(&l->cla, 1, "%s: %s; the earlier certificates stay in use", keys[file],
+                r == HELIO_EINVAL ? why : helio_strerror(r));
     }
     tcpcl_files_read(l->endpoint);
 }

@@ -86,8 +86,8 @@ static void note_http(const struct notes *n)
         address_parse(listen, &at) != 0 || address_is_loopback(&at))
         return;
     note_line(n, c->lines.http,
-              "http.listen: %s is not a loopback address, and there is no token: everybody who "
-              "reaches it sees what the node does; write http.token",
+              "http.listen: %s is not a loopback address, and there is no token: any host that "
+              "reaches it can read the node's state; write http.token",
               listen);
 }
 

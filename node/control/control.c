@@ -140,7 +140,7 @@ static void fail_link(const struct node *n, json_t *out, const char *name)
     char text[512];
     size_t used = (size_t)snprintf(text, sizeof text, "there is no link \"%.64s\"; ", name);
     used += (size_t)snprintf(text + used, sizeof text - used,
-                             node_links_count(n) == 0 ? "this node has none" : "there are:");
+                             node_links_count(n) == 0 ? "this node has no links" : "there are:");
     for (size_t i = 0; i < n->links_len && used + 72 < sizeof text; i++)
         if (n->links[i] != NULL)
             used += (size_t)snprintf(text + used, sizeof text - used, " %.64s",

@@ -68,7 +68,8 @@ static void why_open(const struct agent_why *w, const struct node_link *l, enum 
                      "is heard, bundles are sent again",
                      l->config->adapter);
     else
-        put_sentence(out, "next", "it goes over link %s when its turn comes", l->config->name);
+        put_sentence(out, "next", "it is forwarded over link %s when its turn comes",
+                     l->config->name);
 }
 
 static void why_closed(const struct node_link *l, enum link_state state, const char *about,
@@ -78,18 +79,18 @@ static void why_closed(const struct node_link *l, enum link_state state, const c
     put_sentence(out, "why", "link %s is %s%s%s", name, link_state_word(state),
                  about[0] != '\0' ? ": " : "", about);
     if (state == LINK_STATE_WAITING)
-        put_sentence(out, "next",
-                     "it goes over link %s in the next contact, or another way if the plan has "
-                     "a better one",
-                     name);
+        put_sentence(
+            out, "next",
+            "it is forwarded over link %s in the next contact, or over a better route of the plan",
+            name);
     else if (state == LINK_STATE_REFUSED)
         put_sentence(out, "next",
-                     "the link tries again by itself; the bundle goes when it is up, or over "
-                     "another link that leads there and is up");
+                     "the link tries again by itself; the bundle is forwarded when it is up, or "
+                     "over another link to its destination that is up");
     else
         put_sentence(out, "next",
-                     "it goes when link %s is up, or over another link that leads there and is "
-                     "up (helioctl routes)",
+                     "it is forwarded when link %s is up, or over another link to its destination "
+                     "that is up (helioctl routes)",
                      name);
 }
 
@@ -125,7 +126,7 @@ static void tell_on_link(const struct node *n, const struct agent_why *w, json_t
         put_sentence(out, "next",
                      l->up ? "with the acknowledgement it leaves this node; without one the "
                              "link sends again what is missing, and in the end reports a failure"
-                           : "the link goes on with it when it opens again");
+                           : "the link continues with it when it opens again");
         return;
     }
     put_sentence(out, "where", "in the queue of link %s", l->config->name);
@@ -152,14 +153,14 @@ static void tell_apart(const struct node *n, const struct agent_why *w, json_t *
 {
     char span[LINK_SPAN_MAX], to[EID_TEXT_MAX], late[LATE_TEXT_MAX];
     eid_text(&w->is.destination, to);
-    put_sentence(out, "where", "set aside: it has no way now");
+    put_sentence(out, "where", "waiting without a route");
     if (w->too_late)
-        put_sentence(out, "why",
-                     "no way that is known brings it to %.100s before its lifetime ends: %s", to,
-                     node_late_text(n, w->arrival, w->expires, late));
+        put_sentence(out, "why", "no known route brings it to %.100s before its lifetime ends: %s",
+                     to, node_late_text(n, w->arrival, w->expires, late));
     else if (w->none)
         put_sentence(out, "why", "no route leads to %.200s%s", to,
-                     w->declined_len > 0 ? ", but over neighbours that will never take it" : "");
+                     w->declined_len > 0 ? ", except over neighbours that will never accept it"
+                                         : "");
     else
         put_sentence(out, "why", "the contact plan has no contact for it yet");
     if (w->until != TICK_NEVER)
@@ -208,8 +209,8 @@ static void tell_other(const struct node *n, const struct agent_why *w, json_t *
     if (n->storage != NULL)
         storage_status(n->storage, &st);
     if (strcmp(w->is.state, "storing") == 0) {
-        put_sentence(out, "where", "on its way to the store");
-        put_sentence(out, "why", "the store has %" PRIu64 " jobs before it is done", st.waiting);
+        put_sentence(out, "where", "being stored");
+        put_sentence(out, "why", "the store has %" PRIu64 " jobs to do first", st.waiting);
         put_sentence(out, "next",
                      "when it is stored, its sender gets the confirmation, and it is forwarded or "
                      "delivered");
@@ -217,15 +218,16 @@ static void tell_other(const struct node *n, const struct agent_why *w, json_t *
         put_sentence(out, "where", "here, as a fragment of a bundle for this node");
         put_sentence(out, "why", "other fragments are missing");
         put_sentence(out, "next",
-                     "with the last fragment the bundle is put together and delivered");
+                     "when the last fragment is here, the bundle is reassembled and delivered");
     } else if (w->ways > 0) {
-        put_sentence(out, "where", "here, with %" PRIu64 " copies on their ways", w->ways);
-        put_sentence(out, "why", "it goes several ways, and not all copies are through");
-        put_sentence(out, "next", "it leaves this node with its last copy");
+        put_sentence(out, "where", "here, with %" PRIu64 " unfinished copies", w->ways);
+        put_sentence(out, "why",
+                     "it is forwarded over several routes, and not all copies are finished");
+        put_sentence(out, "next", "it is deleted here when the last copy is finished");
     } else {
         put_sentence(out, "where", "here, read from the store after a restart");
-        put_sentence(out, "why", "it was not placed yet");
-        put_sentence(out, "next", "it is placed in a moment");
+        put_sentence(out, "why", "it has no route yet");
+        put_sentence(out, "next", "it gets one in a moment");
     }
 }
 
@@ -237,10 +239,10 @@ static void tell_tried(const struct node *n, const struct agent_why *w, json_t *
     size_t used = 0;
     for (size_t i = 0; i < w->declined_len && used < sizeof names; i++) {
         const struct node_link *l = n->links[w->declined[i]];
-        int k = l == NULL
-                    ? 0
-                    : snprintf(names + used, sizeof names - used, "%s%.48s",
-                               used > 0 ? ", " : "; never taken by the peer of ", l->config->name);
+        int k = l == NULL ? 0
+                          : snprintf(names + used, sizeof names - used, "%s%.48s",
+                                     used > 0 ? ", " : "; never accepted by the peer of ",
+                                     l->config->name);
         used += k > 0 ? (size_t)k : 0;
     }
     json_object_set_new(out, "tries", json_number(w->tries));
@@ -273,12 +275,12 @@ static void tell_bundle(const struct node *n, const struct agent_why *w, json_t 
 static void tell_refused(const struct node *n, const struct agent_shortage *s, json_t *out)
 {
     char text[SHORTAGE_TEXT_MAX];
-    put_sentence(out, "where", "not at this node; link %.48s brought it",
+    put_sentence(out, "where", "not at this node; it arrived over link %.48s",
                  node_shortage_link(n, s->from));
     put_sentence(out, "why", "there was no room for it: %.300s", node_shortage_text(n, s, text));
     put_sentence(out, "next",
-                 "it is accepted when there is room and the neighbour offers it again, or the "
-                 "link reads on");
+                 "it is accepted when there is room and the neighbour offers it again, or the link "
+                 "reads again");
     json_object_set_new(out, "known", json_true());
 }
 
@@ -286,15 +288,14 @@ static void tell_refused(const struct node *n, const struct agent_shortage *s, j
 static void tell_late(const struct node *n, const struct agent_late *l, json_t *out)
 {
     char text[LATE_TEXT_MAX];
-    put_sentence(out, "where", "not at this node; link %.48s brought it",
+    put_sentence(out, "where", "not at this node; it arrived over link %.48s",
                  node_shortage_link(n, l->from));
     put_sentence(out, "why",
-                 "it was refused, as no way that is known brings it there before its lifetime "
-                 "ends: %s",
+                 "it was refused: no known route brings it there before its lifetime ends: %s",
                  node_late_text(n, l->arrival, l->expires, text));
     put_sentence(out, "next",
-                 "it is accepted if the neighbour offers it again, and there is an earlier contact "
-                 "then (helioctl plan); routing: {unreachable: keep} has such bundles wait here");
+                 "it is accepted if the neighbour offers it again when there is an earlier contact "
+                 "(helioctl plan); with routing: {unreachable: keep} such bundles wait here");
     json_object_set_new(out, "known", json_true());
 }
 
@@ -311,7 +312,7 @@ static void tell_past(enum agent_past past, json_t *out)
     put_sentence(out, "next",
                  past == AGENT_WAS_FORWARDED
                      ? "ask the next node; the bundle log (log: bundles) has the link"
-                     : "the bundle log (log: bundles) has what became of it");
+                     : "the bundle log (log: bundles) has its outcome");
     json_object_set_new(out, "known", json_boolean(past != AGENT_NEVER_HERE));
 }
 

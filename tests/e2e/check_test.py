@@ -70,7 +70,7 @@ class CheckTest(NodeCase):
         for key in keys:
             code, text = self.check(self.tls(**{**keys, key: self.fifo()}))
             self.assertEqual(code, 2)
-            self.assertRegex(text, rf"node1.yaml:\d+: links\[to-2\].{key}: .*/pipe: a pipe, no regular file, which it must be")
+            self.assertRegex(text, rf"node1.yaml:\d+: links\[to-2\].{key}: .*/pipe: a pipe, not a regular file")
         link = self.lab.link(2, 1111, 1112, rto="1s", auth="require", auth_key_file=self.fifo())
         code, text = self.check(self.lab.write_node(1, [link], log=False))
         self.assertEqual(code, 2)
@@ -142,7 +142,7 @@ class CheckTest(NodeCase):
         self.assertRegex(text, r"^.*plan.txt: warning: plan: all contacts are in the past; its dates are UTC\n$")
         code, text = self.check(self.lab.write_node(1, [], log=False, extra=f"plan: {self.fifo()}\n"))
         self.assertEqual(code, 2)
-        self.assertIn("/pipe: cannot be read: a pipe, no regular file, which it must be", text)
+        self.assertIn("/pipe: cannot be read: a pipe, not a regular file", text)
 
     def test_addresses_that_may_be_shared(self):
         """UDP and TCP have ports of their own, as have two addresses; links with frames have a virtual channel each."""

@@ -237,7 +237,7 @@ class CstsTest(CstsCase):
         get(old, code=1)
         place(files[old][0], files[new][1])  # a certificate with another one's key
         get(new)
-        self.assertIn("the certificates that were read before stay in use", self.said())
+        self.assertIn("the earlier certificates stay in use", self.said())
         place(*files[old])
         read = self.said().count("the certificates are read again")
         p.send_signal(signal.SIGHUP)

@@ -67,9 +67,9 @@ class FullTest(NodeCase):
         # Both stop at first.
         wait_for(lambda: self.link(2)["held"] > 0 and self.link(4)["held"] > 0)
         wait_for(lambda: "has stopped reading for" in self.log(2) and "has stopped reading for" in self.log(4), 60)
-        self.assertRegex(self.log(2), r"link to-1 has stopped reading for [0-9.]+ of [0-9.]+ s: there is no room for what ipn:1.0 sends "
-                                      r"\(bundles.endpoint: \d+ of \d+ bundles for ipn:2.80\), which waits there")
-        self.assertRegex(self.log(4), r"link to-3 has stopped reading for [0-9.]+ of [0-9.]+ s: there is no room for what ipn:3.0 sends "
+        self.assertRegex(self.log(2), r"link to-1 has stopped reading for [0-9.]+ of [0-9.]+ s: there is no room for bundles of ipn:1.0 "
+                                      r"\(bundles.endpoint: \d+ of \d+ bundles for ipn:2.80\), which wait there")
+        self.assertRegex(self.log(4), r"link to-3 has stopped reading for [0-9.]+ of [0-9.]+ s: there is no room for bundles of ipn:3.0 "
                                       r"\(bundles.source: \d+ of \d+ bundles of source ipn:3.5")
 
         # The one that moves takes all, nothing is refused, and its order stays.
@@ -88,7 +88,7 @@ class FullTest(NodeCase):
         here = [self.lab.control(n, "status")["bundles"] for n in (3, 4)]
         self.assertEqual(sum(here), WAITING)  # its sender has what node 4 has not
         self.assertGreater(min(here), 0)
-        wait_for(lambda: re.search(r"link to-1 reads on after [0-9.]+ s", self.log(2)) and re.search(r"link to-3 reads on after [0-9.]+ s", self.log(4)))
+        wait_for(lambda: re.search(r"link to-1 reads again after [0-9.]+ s", self.log(2)) and re.search(r"link to-3 reads again after [0-9.]+ s", self.log(4)))
 
     def test_traffic_that_begins_behind_a_stop(self):
         """It waits for what the sender's session has under way, not for all that the sender has queued: 60 MB at 1 MB/s are 60 s."""

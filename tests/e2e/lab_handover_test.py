@@ -244,7 +244,7 @@ class Files(Handover):
                  ":3: channels.x.rte: unknown key; did you mean rate?"),
                 (OVER.replace("20Mbit/s", "20Mbit"), ":3: "),
                 (OVER.replace("links: {", "links: {b-c: {handover: [{at: 0, channel: y}, {at: 1s, channel: x, in_flight: lost}]}, ") + "nodes: {c: {}}\n",
-                 ":5: links.b-c.handover[2].in_flight: y carries others' traffic, too; write arrives")):
+                 ":5: links.b-c.handover[2].in_flight: y has other traffic, too; write arrives")):
             file = self.file(text)
             said = lab(file, "check", code=2).stderr
             for words in wanted:

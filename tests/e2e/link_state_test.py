@@ -137,7 +137,7 @@ class LinkStateTest(NodeCase):
         """As behind a smaller MTU whose ICMP is dropped: the log and the table have the cause, until the segments are shorter."""
         self.relay(lambda sender, bytes: sender == 2 or bytes <= 1000)
         self.bring(1, 20000)
-        why = r"the peer answers short segments, but no longer ones for [0-9.]+ (s|min): long datagrams do not reach it \(MTU: lower segment\)"
+        why = r"the peer answers short segments, but has answered no long ones for [0-9.]+ (s|min): long datagrams do not reach it \(MTU: lower segment\)"
         wait_for(lambda: re.search(rf"warning: link to-2: {why}\n", self.log()))
         wait_for(lambda: re.search(rf"ATTENTION +STATE +SINCE +WHY\nto-2 +(up|silent) +- +{why}\n", self.ctl("links")))
         self.bring(1, 10)  # a short one passes, and proves nothing
@@ -153,7 +153,7 @@ class LinkStateTest(NodeCase):
         self.relay(lambda sender, bytes: sender == 2)
         self.bring(2, 1000)
         self.bring(1, 1000)
-        why = r"the peer is heard, but has answered nothing of ours for [0-9.]+ (s|min): our datagrams do not reach it \(remote, port, NAT\), or only short ones do \(MTU: lower segment\)"
+        why = r"the peer is heard, but has answered none of this node's segments for [0-9.]+ (s|min): datagrams do not reach it \(remote, port, NAT\), or only short ones do \(MTU: lower segment\)"
         wait_for(lambda: re.search(rf"warning: link to-2: {why}\n", self.log()))
         wait_for(lambda: re.search(rf"\nto-2 +(up|silent) +- +{why}\n", self.ctl("links")))
 
@@ -198,7 +198,7 @@ class LinkStateTest(NodeCase):
         self.assertEqual(self.why(second), {
             "where": "in the queue of link to-2", "why": "link to-2 is down: it is set to down; helioctl link NAME up changes that",
             "tried": "no try has failed since it arrived, or since the node started",
-            "next": "it goes when link to-2 is up, or over another link that leads there and is up (helioctl routes)"})
+            "next": "it is forwarded when link to-2 is up, or over another link to its destination that is up (helioctl routes)"})
         self.lab.start_node(2, two)
         self.ctl("link", "to-2", "up")
         wait_for(lambda: self.why(name)["where"] == "not at this node")

@@ -96,7 +96,7 @@ class LinksTest(NodeCase):
         self.ctl(1, "link", "remove", "to-2")
         self.assertEqual(json.loads(self.ctl(1, "--json", "status"))["bundles"], 20)
         self.assertEqual(self.links(1), {})
-        self.assertIn("no link \"to-2\"; this node has none", self.ctl(1, "link", "remove", "to-2", code=2))
+        self.assertIn("no link \"to-2\"; this node has no links", self.ctl(1, "link", "remove", "to-2", code=2))
         self.ctl(1, "link", "add", "to-2", *self.keys(2, link["local_port"], remote))
         receiver = self.client(2, "ipn:2.7", subscribe=True)
         self.assertEqual(sorted(int(receiver.delivery()[1]) for _ in range(20)), list(range(20)))

@@ -193,7 +193,7 @@ class PlanLiveTest(NodeCase):
         self.assertEqual(len(self.waits()), 1)
         bundle, = self.lab.control(1, "bundles")["bundles"]
         said = self.done(1, "why", str(bundle["key"]))
-        self.assertRegex(said, r"(?m)^where +set aside: it has no way now$")
+        self.assertRegex(said, r"(?m)^where +waiting without a route$")
         self.assertRegex(said, r"(?m)^why +the contact plan has no contact for it yet$")
         self.assertRegex(said, r"(?m)^next +the routes are asked again in (60|59) min, and when")
 
@@ -214,7 +214,7 @@ class PlanLiveTest(NodeCase):
         self.assertIn("contact", said)
         soon = self.write_plan(FAR.replace("start: 1h, end: 2h", "end: 2s").replace("end: 1d", "end: 2s"), "soon.yaml")
         self.done(1, "plan", "reload", soon)
-        self.logged("link to-2 is down: the contact plan has no contact of it any more")
+        self.logged("link to-2 is down: the contact plan has no further contact of this link")
         wait_for(lambda: self.log().count("all contacts of this node are in the past") == 2)
 
     def test_too_late(self):
@@ -246,7 +246,7 @@ class PlanLiveTest(NodeCase):
         ident = f"{bundle['source']},{bundle['created_ms']},{bundle['sequence']}"
         said = self.done(2, "why", ident)
         self.assertRegex(said, r"(?m)^where +not at this node; link to-1 brought it$")
-        arrival, end = self.late(said, r"(?m)^why +it was refused, as no way that is known brings it there before its lifetime ends: ", "$")
+        arrival, end = self.late(said, r"(?m)^why +it was refused: no known route brings it there before its lifetime ends: ", "$")
         self.assertAlmostEqual(arrival, time.time() + 3600, delta=60)
         self.assertAlmostEqual(end, time.time() + 600, delta=60)
         self.assertIn("unreachable: keep", said)
@@ -259,8 +259,8 @@ class PlanLiveTest(NodeCase):
         self.assertEqual(c.request("ipn:2.7", b"kept", lifetime_ms=1800000)[:2], (aap2.SUCCESS, ""))
         times = self.late(self.logged("1 bundles wait here, .*"), r"no contact can bring them before their lifetime ends; the latest for ipn:2\.7: ")
         said = self.done(1, "why", "1")
-        self.assertRegex(said, r"(?m)^where +set aside: it has no way now$")
-        again = self.late(said, r"(?m)^why +no way that is known brings it to ipn:2\.7 before its lifetime ends: ")
+        self.assertRegex(said, r"(?m)^where +waiting without a route$")
+        again = self.late(said, r"(?m)^why +no known route brings it to ipn:2\.7 before its lifetime ends: ")
         self.assertAlmostEqual(again[0], times[0], delta=1)  # by the clock of now
         self.assertAlmostEqual(again[1], times[1], delta=1)
         self.assertEqual(self.lab.control(1, "counters")["agent"]["too_late"], 1)

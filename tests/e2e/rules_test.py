@@ -61,7 +61,7 @@ class RulesTest(NodeCase):
             self.give(number, **keys)
             wait_for(lambda: self.refused("in", reason) == 1)
         self.assertEqual(self.lab.control(1, "counters")["agent"]["refused"]["no rule of this node allows it"], 4)
-        wait_for(lambda: "bundles that neighbours brought were refused" in self.log())
+        wait_for(lambda: "bundles from neighbours were refused" in self.log())
         with urllib.request.urlopen(f"http://127.0.0.1:{http}/metrics", timeout=300) as page:
             self.assertIn('heliograph_rules_refused_total{way="in",reason="priority"} 1', page.read().decode())
         shown = self.lab.run("helioctl", "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "rules")

@@ -186,7 +186,7 @@ class StoreTest(unittest.TestCase):
             self.assertEqual(self.send(b"x" * 100), [aap2.SUCCESS])
             shutil.rmtree(self.store)
             self.assertEqual(self.send(b"y" * 100, b"z"), [aap2.ERROR] * 2)
-            self.assertIn("its files are gone from their path: bundles are refused", self.log())
+            self.assertIn("its files are not at their path any more: bundles are refused", self.log())
             self.assertEqual(self.received(9), b"x" * 100)  # accepted before, and still in the open file
             self.lab.stop("node1", p)
             p = self.start(durability)

@@ -409,7 +409,7 @@ class TcpclTlsTest(NodeCase):
         with open(os.path.join(self.ca.folder, "node2.pem"), "w") as f:
             f.write("not a certificate\n")
         self.again()  # the old one serves
-        self.said(2, "tls.certificate: .*node2.pem: .*the certificates that were read before stay in use")
+        self.said(2, "tls.certificate: .*node2.pem: .*the earlier certificates stay in use")
         self.assertEqual((self.link(2)["tls_reloads"], self.link(2)["tls_reloads_failed"]), (0, 1))
         self.replace(2)
         self.again()

@@ -126,7 +126,7 @@ class Tasks(unittest.TestCase):
     def test_fault_5(self):
         """A rule: node 2 lets its neighbour bring only what is for node 2."""
         self.begin(5)
-        self.wait(lambda: self.log("node2"), r"rules: .* bundles that neighbours brought were refused; .*: destination")
+        self.wait(lambda: self.log("node2"), r"rules: .* bundles from neighbours were refused; .*: destination")
         self.assertIn("destination", self.control(2, "rules"))
         self.edit("node2.yaml", r'to: "ipn:2\.\*"', 'to: "ipn:2.*|ipn:3.*"')
         self.control(2, "reload")

@@ -50,11 +50,13 @@ START_TEST(heard_but_confirms_nothing)
     f.unconfirmed = S(99);
     is(f, S(100), LINK_STATE_UP, "last heard 0 ms ago");
     is(f, S(150), LINK_STATE_UP,
-       "the peer is heard, but has answered nothing of ours for 51 s: our datagrams do not reach "
+       "the peer is heard, but has answered none of this node's segments for 51 s: datagrams do "
+       "not reach "
        "it (remote, port, NAT), or only short ones do (MTU: lower segment)");
     f.answers_short = true;
     is(f, S(150), LINK_STATE_UP,
-       "the peer answers short segments, but no longer ones for 51 s: long datagrams do not reach "
+       "the peer answers short segments, but has answered no long ones for 51 s: long datagrams do "
+       "not reach "
        "it (MTU: lower segment)");
     is(f, S(149 + 61), LINK_STATE_UNHEARD, "last heard 61 s ago; no answer is due");
     f.opened = S(120); /* what was before does not count */
@@ -95,11 +97,11 @@ START_TEST(refused_here)
     f.refusal = "its key is another one";
     f.refused_at = S(101);
     is(f, S(103), LINK_STATE_UNHEARD,
-       "never heard since it opened 3 s ago; no answer is due; what comes in its name is refused "
+       "never heard since it opened 3 s ago; no answer is due; datagrams in its name are refused "
        "here: its key is another one");
     f.asked = S(110);
     is(f, S(120), LINK_STATE_SILENT,
-       "no answer for 10 s; never heard since it opened 20 s ago; what comes in its name is "
+       "no answer for 10 s; never heard since it opened 20 s ago; datagrams in its name are "
        "refused here: its key is another one");
     f.heard = S(119); /* since then it was heard */
     f.asked = TICK_NEVER;
@@ -147,10 +149,10 @@ START_TEST(given_up)
     struct link_facts f = opened();
     f.given_up = true;
     is(f, S(101), LINK_STATE_SILENT,
-       "no answer at all to the last exchange; never heard since it opened 1 s ago");
+       "no answer to the last exchange; never heard since it opened 1 s ago");
     f.session = true; /* of another peer: the failed session has more weight */
     is(f, S(101), LINK_STATE_SILENT,
-       "no answer at all to the last exchange; never heard since it opened 1 s ago");
+       "no answer to the last exchange; never heard since it opened 1 s ago");
 }
 END_TEST
 
@@ -175,7 +177,7 @@ START_TEST(not_open)
     f.next = S(341);
     is(f, S(101), LINK_STATE_WAITING, "its next contact begins in 4 min");
     f.next = TICK_NEVER;
-    is(f, S(101), LINK_STATE_DOWN, "the contact plan has no contact of it any more");
+    is(f, S(101), LINK_STATE_DOWN, "the contact plan has no further contact of this link");
     f.contact = true; /* the plan lets it, and the peer does not */
     is(f, S(101), LINK_STATE_REFUSED, "");
     f.off = true;

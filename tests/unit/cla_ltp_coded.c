@@ -350,7 +350,8 @@ START_TEST(frames_at_one_end)
              "%s come from 10.0.0.1:1113 and are refused (1 so far): this link has no frames",
              kinds[_i].what);
     ck_assert_msg(strstr(w.b.said, text) != NULL, "%s", w.b.said);
-    ck_assert_msg(strstr(w.a.said, "what arrives are no frames of this link (1 so far") != NULL,
+    ck_assert_msg(strstr(w.a.said, "the received data are no frames of this link (1 so far") !=
+                      NULL,
                   "%s", w.a.said);
     ck_assert_uint_gt(number_of(&w.a, "frames.line.misfits"), 0);
     end_world();

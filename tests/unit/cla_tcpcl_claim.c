@@ -438,7 +438,7 @@ END_TEST
 /* The link accepts unconfigured peers. Each refusal has its own cause in the log. */
 START_TEST(why_a_peer_is_refused)
 {
-    static const char *const causes[] = {"all places for unconfigured peers are taken",
+    static const char *const causes[] = {"no more unconfigured peers are accepted",
                                          "\"ipn:2.0\" is that of this node",
                                          "\"ipn:3.7\" is not that of a node"};
     struct pair *p = pair_new();

@@ -41,12 +41,12 @@ START_TEST(kinds)
     ck_assert(f != NULL && fgetc(f) == 't');
     fclose(f);
     ck_assert_ptr_null(input_file_regular(in_folder("pipe"), why, sizeof why));
-    ck_assert_str_eq(why, "a pipe, no regular file, which it must be");
+    ck_assert_str_eq(why, "a pipe, not a regular file");
     ck_assert_int_eq(errno, EINVAL);
     ck_assert_ptr_null(input_file_regular(folder, why, sizeof why));
-    ck_assert_str_eq(why, "a directory, no regular file, which it must be");
+    ck_assert_str_eq(why, "a directory, not a regular file");
     ck_assert_ptr_null(input_file_regular("/dev/null", why, sizeof why));
-    ck_assert_str_eq(why, "a device, no regular file, which it must be");
+    ck_assert_str_eq(why, "a device, not a regular file");
     ck_assert_ptr_null(input_file_regular(in_folder("none"), why, sizeof why));
     ck_assert_str_eq(why, "No such file or directory");
     ck_assert_int_eq(errno, ENOENT);

@@ -51,7 +51,7 @@ START_TEST(on_a_link)
     says(b, "1", "next", "with the acknowledgement it leaves this node");
     says(b, "4", "where", "in the queue of link a");
     says(b, "4", "why", "has all bundles that it may have at once (2); 3 other bundles (");
-    says(b, "4", "next", "it goes over link a when its turn comes");
+    says(b, "4", "next", "it is forwarded over link a when its turn comes");
     a->gauges.given_up = true;
     says(b, "4", "why", "the link is silent");
     says(b, "4", "next", "memory keeps asking the peer for an answer");
@@ -79,8 +79,8 @@ START_TEST(declined_and_gone)
     tell_done(b, a, 0, CLA_DECLINED, CLA_REASON_PEER_DECLINED);
     says(b, "1", "where", "in the queue of link b");
     says(b, "1", "tried",
-         "1 try failed, the last one: the peer says that it is not acceptable; "
-         "never taken by the peer of a");
+         "1 try failed, the last one: the peer says that it is not acceptable; never accepted by "
+         "the peer of a");
     tell_link(b, other, true);
     tell_done(b, other, 0, CLA_DELIVERED, CLA_REASON_NONE);
     says(b, "1", "where", "not at this node");
@@ -142,7 +142,7 @@ START_TEST(here_and_nowhere)
     ck_assert_int_eq(submit(b, "ipn:3.1", 10), REFUSE_NONE);
     node_link_remove(node_link_find(&b->n, "b"));
     turn(b);
-    says(b, "2", "where", "set aside: it has no way now");
+    says(b, "2", "where", "waiting without a route");
     says(b, "2", "why", "no route leads to ipn:3.1");
     says(b, "2", "next", "asked again when routes, plan or links change");
     bundle_init(&w);

@@ -238,9 +238,8 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
         fprintf(f, ", %" PRIu64 " malformed", t->malformed);
     if (a->strange > 0)
         fprintf(f,
-                "; %" PRIu64
-                " rows not used: their sessions were over already, or began before the "
-                "log does",
+                "; %" PRIu64 " rows not used: their sessions had ended, or began before the "
+                "log",
                 a->strange);
     if (a->drop_rows > 0)
         fprintf(f, "; %" PRIu64 " rows of drop logs, %" PRIu64 " of no known session", a->drop_rows,

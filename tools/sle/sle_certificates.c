@@ -59,8 +59,8 @@ static void on_read_again(void *context, int error, unsigned file, const char *w
     if (error == 0)
         say(c->log, LEVEL_INFO, "the certificates are read again");
     else
-        say(c->log, LEVEL_ERROR, "%s: %s; the certificates that were read before stay in use",
-            c->names[file], error == HELIO_EINVAL ? why : helio_strerror(error));
+        say(c->log, LEVEL_ERROR, "%s: %s; the earlier certificates stay in use", c->names[file],
+            error == HELIO_EINVAL ? why : helio_strerror(error));
     while ((node = list_first(&c->waiting)) != NULL) {
         struct waiting *w = container_of(node, struct waiting, node);
         struct stream *s = w->stream;

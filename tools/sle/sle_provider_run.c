@@ -75,8 +75,8 @@ static bool open_http(struct run *r, const struct settings *s)
     else if (r->http != NULL && *s->http.token == '\0' &&
              http_listen_parse(s->http.listen, &at) == 0 && !address_is_loopback(&at))
         say(&r->station->log, LEVEL_WARNING,
-            "http.listen: %s is not a loopback address, and there is no token: everybody who "
-            "reaches it sees what the provider does",
+            "http.listen: %s is not a loopback address, and there is no token: any host that "
+            "reaches it can read the provider's state",
             s->http.listen);
     return good;
 }
