@@ -2,8 +2,9 @@
 /*
  * The sender's side of a session. ltp_send queues the block. ltp_output sends it once and starts
  * the timer of the checkpoint at the end of the red part. Each report removes what it claims from
- * the missing data. If its scope has gaps, a retransmission job is made. When all of the red part
- * is claimed, the session is done.
+ * the missing data. If its scope has gaps, a retransmission job is made (struct resend, resend.c):
+ * the gaps that it shows, which ltp_output sends before new data. Each report is acknowledged. When
+ * all of the red part is claimed, the session is done.
  *
  * What can go wrong: a checkpoint's timer expires (it is repeated up to the limit, RFC 5326 §6.7);
  * a report claims data that was never sent; a receiver answers with one of several reports and then
@@ -199,9 +200,11 @@ static enum verdict add_claims(struct incarnation *f, const struct ltp_segment *
     return VERDICT_OK;
 }
 
-/* A report is missing that only the receiver sends again, by a timer of its own that we do not
- * know: it may be much longer than ours (an engine like this one backs off to 32 times its first),
- * and the block delivered. */
+/* The red part is not claimed, but no timer of this side runs: no checkpoint is unanswered and
+ * nothing is to be retransmitted. Then a report was lost, and only the receiver repeats it, by a
+ * timer whose length we do not know. It may be much longer than ours (an engine like this one backs
+ * off to 32 times its first value), and the block may be delivered already. So the stall timer is
+ * long. */
 static void watch_stall(struct ltp *l, struct export_session *e, tick now)
 {
     const struct peer *p = e->s.peer;
@@ -336,26 +339,27 @@ static enum verdict act_on_report(struct ltp *l, struct export_session *e,
         ltp_support_repeat(l, e->s.peer, e, s->cp_serial, now);
         return VERDICT_DUPLICATE;
     }
-    bool born = incarnation == NULL, leads = ltp_incarnation_leads(e, incarnation, s);
-    incarnation = born ? &fresh : incarnation;
+    /* leads: it is the present incarnation, whose gaps are retransmitted */
+    bool is_new = incarnation == NULL, leads = ltp_incarnation_leads(e, incarnation, s);
+    incarnation = is_new ? &fresh : incarnation;
     struct resend_for f = {.incarnation = incarnation, .report = s};
     f.anew = leads && e->incarnations > 0 && incarnation != &e->incarnation[0];
     struct resend *job;
     enum verdict v = learn_report(l, e, &f, incarnation, leads, &job);
     bool whole = ranges_has(&incarnation->claimed, 0, e->red_len);
     if (v == VERDICT_OK)
-        ltp_support_report(l, e, s, born, now);
+        ltp_support_report(l, e, s, is_new, now);
     if (v == VERDICT_OK && whole && e->next == e->length) {
-        if (born)
+        if (is_new)
             ltp_incarnation_fini(&fresh);
         ltp_probe_answered(e->s.peer, &e->probe, s->cp_serial, now);
         ltp_checkpoint_stop(l, e, s->cp_serial, now);
         ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, false);
         return v;
     }
-    if (born && v == VERDICT_OK)
+    if (is_new && v == VERDICT_OK)
         ltp_incarnation_add(e, &fresh, leads);
-    else if (born)
+    else if (is_new)
         ltp_incarnation_fini(&fresh);
     else if (v == VERDICT_OK && f.anew)
         ltp_incarnation_lead(e, incarnation);

@@ -282,8 +282,8 @@ struct agent_request {
      * unknown. */
     uint64_t user;
 };
-/* Accepts an ADU for transmission (RFC 9171 §5.2); *out is the new bundle's id. AGENT_ACCEPTED or
- * the refusal. */
+/* Accepts an ADU for transmission (RFC 9171 §5.2); *out is the new bundle's id. REFUSE_NONE or
+ * the reason. */
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, struct agent_now now,
                               struct bundle_id *out);
 

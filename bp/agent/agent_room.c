@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Room for a new bundle. record_room (agent_record.c) compares the bundle with each limit: of the
+ * node, of the link that will transmit it, of its peer, source and endpoint. If one is reached, the
+ * bundle is refused with FULL, QUEUE or QUOTA, and shortage_note records the limit for the log. The
+ * peer keeps its copy and is informed by its link, or the link waits (agent_offer).
+ *
  * A full node with drop_when_full displaces waiting bundles to admit a new one: bundles of a lower
  * priority first, then those that expire first. It displaces only bundles that rank below the new
  * one: of a lower priority, or of the same priority and earlier expiry. Bundles within a peer's
@@ -43,7 +48,7 @@ void room_leave(struct record *r)
     }
 }
 
-/* What a new bundle would need. */
+/* The new bundle, for which room is wanted. */
 struct need {
     const struct agent_head *head;
     const struct holder *holder;
@@ -51,7 +56,7 @@ struct need {
     tick expires;
 };
 
-/* The least of this account that is less than the new one; or NULL. */
+/* The waiting bundle of this account that ranks lowest, if it ranks below the new one; or NULL. */
 static struct record *least_of(const struct account *x, int of, const struct need *n)
 {
     const unsigned priority = n->head->qos.priority;
@@ -65,6 +70,7 @@ static struct record *least_of(const struct account *x, int of, const struct nee
     return NULL;
 }
 
+/* Does r rank below the other bundle: by priority, then by expiry? */
 static bool is_less(const struct record *r, const struct record *than)
 {
     if (r->qos.priority != than->qos.priority)
@@ -72,11 +78,13 @@ static bool is_less(const struct record *r, const struct record *than)
     return r->expires < than->expires;
 }
 
+/* May bundles of this peer be displaced: it is the new bundle's peer, or above its share? */
 static bool may_take(const struct agent *a, const struct account *peer, const struct need *n)
 {
     return peer == n->holder->peer || quota_above_share(a, peer);
 }
 
+/* The bundle to displace next, of the account whose limit is reached; NULL: there is none. */
 static struct record *find_least(const struct agent *a, const struct need *n)
 {
     struct record *least = NULL;

@@ -4,9 +4,18 @@
  * the router knows the offset.
  *
  * At each time at which the plan changes for a link, drive_links passes the change to the link,
- * before the agent asks its router. When the last contact of a link ends, drive_link waits for
- * answers that may still arrive (is_over), and then takes back the bundles that the link has in
- * hand (give_up_link): they are placed again over other routes.
+ * before the agent asks its router. So the end of a contact has these effects:
+ *
+ * 1. plan_link_at has transmit = false at once, and receive = false when the last signal of the
+ *    neighbour's contact has arrived. pass_contact tells the adapter (cla_ops.contact).
+ * 2. LTP: link_ways (cla/ltp/ltp_link_contact.c) calls ltp_link_ways. Without TRANSMIT ltp_output
+ *    returns nothing; without RECEIVE timers of expected answers are suspended (RFC 5326 §6.1 to
+ *    §6.6). Sessions stay open for the next contact.
+ * 3. The link reports that it is down (on_link, node/node_links.c). agent_link closes its queue.
+ *    Queued bundles stay there, or move if the router has a better route; bundles in transmission
+ *    stay with the link.
+ * 4. After the last contact of all, has_ended waits for answers that may still arrive. Then
+ *    empty_link takes back the bundles in transmission, which are routed again.
  *
  * What can go wrong: the file, each error of which is logged with its line; the node has no number;
  * the wall clock steps, which is logged.
@@ -170,7 +179,7 @@ int node_plan_check(const struct config *c, tick wall, bool *is_over, struct con
 /* Takes a few of the link's bundles back, and sets the alarm for the rest. ops->cancel stops a
  * transmission; its outcome follows. A bundle whose transmission has not begun is placed again at
  * once. */
-static void give_some_back(struct node_plan *p, struct node_link *l)
+static void take_some_back(struct node_plan *p, struct node_link *l)
 {
     uint64_t keys[PLAN_ROUTER_KEYS];
     size_t n = 0;
@@ -190,17 +199,17 @@ static void on_back(void *context)
     struct node *n = p->node;
     for (size_t i = 0; i < n->links_len && !n->stopping; i++) {
         if (n->links[i] != NULL && n->links[i]->gives_back)
-            give_some_back(p, n->links[i]);
+            take_some_back(p, n->links[i]);
     }
     node_wake(n);
 }
 
 /* The last contact has ended: takes back the bundles that the link has in hand, so that they use
  * other routes. */
-static void give_up_link(struct node_plan *p, struct node_link *l)
+static void empty_link(struct node_plan *p, struct node_link *l)
 {
     plan_router_walk_begin(p->router, &l->back);
-    give_some_back(p, l);
+    take_some_back(p, l);
 }
 
 static bool same_contact(const struct cla_contact *a, const struct cla_contact *b)
@@ -211,7 +220,7 @@ static bool same_contact(const struct cla_contact *a, const struct cla_contact *
 
 /* Passes the plan's contact to the adapter, if it has changed. NULL: the plan has no contacts for
  * the link any more. */
-static void tell_contact(struct node_link *l, const struct cla_contact *c)
+static void pass_contact(struct node_link *l, const struct cla_contact *c)
 {
     if (c == NULL ? !l->planned : l->planned && same_contact(&l->contact, c))
         return;
@@ -224,17 +233,17 @@ static void tell_contact(struct node_link *l, const struct cla_contact *c)
 /* Has the link's last contact ended? Its last transmissions may still be answered while the
  * neighbour transmits: so it ends a round trip and PLAN_ROUTER_GRACE later. *due: when to check
  * again. True: it has ended now. */
-static bool is_over(struct node_link *l, const struct plan_link *is, tick now, tick *due)
+static bool has_ended(struct node_link *l, const struct plan_link *is, tick now, tick *due)
 {
-    if (!is->over || !is->receive)
+    if (!is->last_ended || !is->receive)
         l->heard_since = TICK_NEVER;
     else if (l->heard_since == TICK_NEVER)
         l->heard_since = now;
     bool before = l->given_up;
     tick wait = is->round_trip == TICK_NEVER ? 0 : is->round_trip;
     tick last = tick_add(l->heard_since, tick_add(wait, PLAN_ROUTER_GRACE));
-    l->given_up = is->over && (before || is->silent || now >= last);
-    if (is->over && !l->given_up)
+    l->given_up = is->last_ended && (before || is->silent || now >= last);
+    if (is->last_ended && !l->given_up)
         *due = tick_min(*due, last);
     return l->given_up && !before;
 }
@@ -248,24 +257,24 @@ static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
         return TICK_NEVER;
     plan_link_at(p->plan, plan_router_node(p->router), neighbour, tick_add(now, p->ahead), &is);
     if (!is.known) {
-        tell_contact(l, NULL);
+        pass_contact(l, NULL);
         return TICK_NEVER;
     }
     tick due = is.until == TICK_NEVER ? TICK_NEVER : is.until - p->ahead;
-    if (is_over(l, &is, now, &due))
-        give_up_link(p, l);
+    if (has_ended(l, &is, now, &due))
+        empty_link(p, l);
     const struct cla_contact c = {.transmit = is.transmit,
                                   .receive = is.receive,
                                   .rate = is.rate,
                                   .round_trip = is.round_trip};
     l->contact_next = is.next == TICK_NEVER ? TICK_NEVER : is.next - p->ahead;
-    tell_contact(l, &c);
+    pass_contact(l, &c);
     return due;
 }
 
 /* Logs once, and again after a change with new contacts, that no link of this node has a contact,
  * now or later. This may be so from the start. */
-static void tell_over(struct node_plan *p)
+static void log_all_ended(struct node_plan *p)
 {
     const struct node *n = p->node;
     bool planned = false, some = false;
@@ -296,7 +305,7 @@ static void drive_links(void *context)
         if (n->links[i] != NULL && n->links[i]->cla != NULL)
             next = tick_min(next, drive_link(p, n->links[i], now));
     }
-    tell_over(p);
+    log_all_ended(p);
     alarm_set(&p->edge, next);
     node_wake(n);
 }
@@ -327,7 +336,7 @@ void node_plan_give_up(struct node_plan *p, uint64_t neighbour)
         struct node_link *l = n->links[i];
         if (l != NULL && l->cla != NULL && plan_router_number(&l->config->peer, &to) &&
             to == neighbour)
-            give_up_link(p, l);
+            empty_link(p, l);
     }
 }
 

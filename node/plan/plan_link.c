@@ -39,14 +39,14 @@ static tick longest_light(const struct plan *p, uint64_t from, uint64_t to, tick
     return longest;
 }
 
-/* When light that leaves at t arrives. */
+/* When a signal that leaves at t arrives. */
 static tick light_arrives(const struct plan *p, uint64_t from, uint64_t to, tick t)
 {
     struct plan_range r;
     return plan_range_at(p, from, to, t, &r) < 0 ? t : tick_add(t, r.owlt);
 }
 
-/* When the last light of a contact that ends at t arrives. */
+/* When the last signal of a contact that ends at t arrives. */
 static tick end_arrives(const struct plan *p, uint64_t from, uint64_t to, tick t)
 {
     struct plan_range r;
@@ -59,7 +59,7 @@ static void look_out(const struct plan *p, uint64_t node, uint64_t neighbour, ti
                      struct plan_link *out)
 {
     const struct plan_contact *c = plan_get(p, plan_at(p, node, neighbour, now));
-    out->over = c == NULL;
+    out->last_ended = c == NULL;
     out->transmit = c != NULL && c->start <= now;
     out->rate = c == NULL ? 0 : c->rate;
     out->next = c == NULL ? TICK_NEVER : c->start > now ? c->start : now;
@@ -67,8 +67,8 @@ static void look_out(const struct plan *p, uint64_t node, uint64_t neighbour, ti
         out->until = tick_min(out->until, c->start > now ? c->start : c->end);
 }
 
-/* Does light of any contact arrive? Each of them says until when that holds, with the first that is
- * still to begin. */
+/* Does a signal of any contact of the neighbour arrive now? Goes through those that may still
+ * arrive, and the first later one; each may limit out->until. */
 static void look_in(const struct plan *p, uint64_t node, uint64_t neighbour, tick now, tick ago,
                     struct plan_link *out)
 {

@@ -12,7 +12,7 @@
 struct plan_link {
     bool known; /* the plan has a contact of the two, in either direction, at any time */
     bool transmit, receive; /* now */
-    bool over;              /* this node has no contact with the neighbour from now on */
+    bool last_ended;        /* this node has no contact with the neighbour from now on */
     bool silent;            /* nothing of the neighbour arrives from now on */
     uint64_t rate;          /* bit/s of the contact that is, or of the next one; 0: no limit */
     tick round_trip; /* light time there and back: the longest that can meet what is sent now, or

@@ -61,7 +61,7 @@ START_TEST(each_way_by_itself)
     ck_assert_uint_eq(l.next, S(10));
     ck_assert_uint_eq(at(p, S(12)).next, S(12));
     ck_assert_uint_eq(at(p, S(20)).next, TICK_NEVER);
-    ck_assert(l.known && !l.transmit && !l.receive && !l.over);
+    ck_assert(l.known && !l.transmit && !l.receive && !l.last_ended);
     ck_assert_uint_eq(l.until, S(10));
     l = at(p, S(10));
     ck_assert(l.transmit && !l.receive);
@@ -72,10 +72,10 @@ START_TEST(each_way_by_itself)
     ck_assert(l.transmit && l.receive);
     ck_assert_uint_eq(l.until, S(20));
     l = at(p, S(20));
-    ck_assert(!l.transmit && l.receive && l.over && !l.silent);
+    ck_assert(!l.transmit && l.receive && l.last_ended && !l.silent);
     ck_assert_uint_eq(l.until, S(30) + MS(200)); /* what it sent last arrives */
     l = at(p, l.until);
-    ck_assert(l.known && !l.transmit && !l.receive && l.over && l.silent);
+    ck_assert(l.known && !l.transmit && !l.receive && l.last_ended && l.silent);
     plan_free(p);
 }
 END_TEST
@@ -94,7 +94,7 @@ START_TEST(light_of_former_contacts)
         ck_assert(at(p, S(1260 + 300 * i) - 1).receive);
         ck_assert(!at(p, S(1260 + 300 * i)).receive);
     }
-    ck_assert(at(p, 0).over);
+    ck_assert(at(p, 0).last_ended);
     plan_free(p);
 }
 END_TEST
