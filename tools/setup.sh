@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need and is not here yet (Debian 12 package names).
 # usage: tools/setup.sh build|lab|test|peers|sle   (lab: also what the campaign runner and plots need; peers: what nodes of
-# other makes are built with; sle: what peers for Space Link Extension run with)
+# other implementations are built with; sle: what peers for Space Link Extension run with)
 set -euo pipefail
 usage="usage: tools/setup.sh [build|lab|test|peers|sle]"
 case ${1:-build} in
 build | lab | test | peers | sle) ;;
 -h | --help)
     echo "$usage"
-    echo "Installs what is missing: for the build (default), the laboratory, the tests, nodes of other makes, peers for Space Link Extension."
+    echo "Installs what is missing: for the build (default), the laboratory, the tests, nodes of other implementations, peers for Space Link Extension."
     exit 0
     ;;
 *)

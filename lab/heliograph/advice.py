@@ -53,7 +53,7 @@ def yaml_problem(error: Any) -> tuple[int | None, str]:
     line = mark.line + 1 if mark else None
     if "\\t" in problem or "tab" in problem.split():
         return line, "a tab: YAML indents by spaces; use spaces"
-    if problem.startswith("mapping values are not allowed") and mark.buffer is not None:  # the line before went on
+    if problem.startswith("mapping values are not allowed") and mark.buffer is not None:  # the line before continues
         before = re.fullmatch(r"\s*(?:- )?(\w+):(\S+)\s*", (mark.buffer.splitlines()[:mark.line] or [""])[-1])
         return (mark.line, f"write a space after the colon: {before[1]}: {before[2]}") if before else (line, problem)
     if begin is None or begin.buffer is None:

@@ -134,7 +134,7 @@ def quote(text: str) -> str:
 
 
 class Writer:
-    """YAML text in block form that remembers where each of its lines came from."""
+    """YAML text in block form that remembers the origin of each of its lines."""
 
     def __init__(self, title: str, source: str | None = None) -> None:
         """source: the file that is blamed for a line without a place."""

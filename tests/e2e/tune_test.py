@@ -160,7 +160,7 @@ class Tune(unittest.TestCase):
         for expected, told in ((1.004, []), (1.006, ["no steady state: "]), (None, [])):
             said = list(tune.warnings({}, {**found, "expected": expected and {"efficiency": expected, "carried_share": 0.981}}))
             self.assertEqual([text[:len(start)] for text, start in zip(said, told, strict=True)], told)
-            self.assertEqual([text.endswith(" By the time of sending 98.1 % of it are carried") for text in said], [True] * len(told))
+            self.assertEqual([text.endswith(" By the time of sending 98.1 % of it are used") for text in said], [True] * len(told))
 
     def test_nothing_is_more_than_all(self):
         """Neither of a trace that rises, nor by the chance of losses one by one."""
@@ -199,7 +199,7 @@ class Tune(unittest.TestCase):
                 ("goodput", found(0.99, 0.0037, 3565), found(0.9825, 0.002, 1738), "plain", "the larger goodput, 99.0 and not 98.2 Mbit/s to be expected. "
                                                                                             "default brings the shorter tail: p99 of the delivery 1738.0 and not 3565.0 ms"),
                 ("goodput", found(0.99, 0.008, 3565), found(0.9825, 0.002, 1738), "default", "as much goodput, and the shorter tail: p99 of the delivery 1738.0"),
-                ("goodput", found(0.99, 0.001, 50), found(0.986, 0.001, 40), "default", "which is within what can be told"),
+                ("goodput", found(0.99, 0.001, 50), found(0.986, 0.001, 40), "default", "which is within the uncertainty"),
                 ("goodput", found(0.97, 0.001, 50), found(0.99, 0.001, 40), "default", "plain brings no shorter tail"),
                 ("goodput", found(1.0, None, 46.54, 3), found(1.0, None, 46.54, 2), "default", "with fewer sessions: 2 and not 3. plain brings the same"),
                 ("delay", found(0.99, None, 50, kept=True), found(0.98, None, 40, kept=True), "default", "the shorter tail: p99 of the delivery 40.0 and not 50.0"),

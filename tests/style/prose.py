@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plain words: the pages, and the comments and texts of C sources, use the standards' terms and not the words below. No
-sentence of a page has more than 35 words.
+"""Plain words: the pages, and the comments and texts of C and Python sources, use the standards' terms and not the words
+below. No sentence of a page has more than 35 words.
 
 usage: prose.py [FILE...]     without one: all of the checkout; exit code 0, or 1 and a line for each fault"""
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 SENTENCE_MAX = 35
@@ -35,6 +37,7 @@ WORDS = [(re.compile(rf"(?<![\w-])(?:{word})(?![\w-])", re.IGNORECASE), right) f
 
 # Terms: what is permitted where. (path, text, why)
 TERMS = [
+    ("lab/heliograph/campaign/data.py", '"carried, by', "the carried share's text in tables"),
     ("", '"carried', "an event of the bundle log, a field of helio-sim"),
     ("", "CARRIED", "the same"),
     ("", "carried share", "the term of docs/glossary.md"),
@@ -60,6 +63,13 @@ def c_prose(text):
     for match in C_PROSE.finditer(text):
         if match[0][0] in "/\"":
             yield text.count("\n", 0, match.start()) + 1, re.sub(r"\n[ \t]*\*?", "\n", match[0])
+
+
+def python_prose(text):
+    """(line, comment or string) of Python. A formatted string counts without what it formats."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.STRING, tokenize.COMMENT):
+            yield token.start[0], re.sub(r"\{[^{}]*\}", lambda m: "{" * len(m[0]), token.string)
 
 
 def page_prose(text):
@@ -92,7 +102,7 @@ def sentences(text):
 
 def faults(path, text):
     page = path.endswith(".md")
-    for first, part in page_prose(text) if page else c_prose(text):
+    for first, part in page_prose(text) if page else python_prose(text) if path.endswith(".py") else c_prose(text):
         flat = re.sub(r"`[^`]*`", lambda m: "`" * len(m[0]), re.sub(r"\s", " ", part))
         for pattern, right in WORDS:
             for match in pattern.finditer(flat):
@@ -106,8 +116,8 @@ def faults(path, text):
 
 
 def main():
-    names = sys.argv[1:] or subprocess.run(["git", "ls-files", "*.md", "*.c", "*.h", ":!tests/*.c", ":!tests/*.h"], capture_output=True,
-                                           text=True, check=True).stdout.split()
+    names = sys.argv[1:] or subprocess.run(["git", "ls-files", "*.md", "*.c", "*.h", "lab/heliograph/*.py", "tools/*.py", ":!tests/*.c", ":!tests/*.h"],
+                                           capture_output=True, text=True, check=True).stdout.split()
     found = [fault for name in names if Path(name).name not in NOT_OURS
              for fault in faults(name, Path(name).read_text(encoding="utf-8"))]
     print("\n".join(found) or f"prose: {len(names)} files")

@@ -12,6 +12,7 @@ import public_names
 
 PAGE = "# Links\n\nA link has a peer. Its `carried` events are in the log.\n\n    this code is told nothing\n\n| key | meaning |\n|---|---|\n| a | b |\n"
 SOURCE = '/* Sends a bundle. */\n#include "told.h"\nint told; /* `told`: a name */\nchar s[] = "a link"; // done\n'
+PYTHON = '"""Runs a link."""\ntold = f"{told} links"  # done\n'
 HEADER = "/* A box. */\nstruct box {\n    int a;\n};\n/* Opens it. */\nint box_open(struct box *b);\nvoid box_close(struct box *b); /* NULL is allowed */\n"
 LONG = "This is " + "a word and " * 11 + "no more than that."
 
@@ -28,6 +29,8 @@ MUTATIONS = [
     ("source.c", "Sends a bundle.", "A bundle that came."),
     ("source.c", "a link", "a guest"),
     ("source.c", "// done", "// went out"),
+    ("module.py", "Runs a link", "Runs what came"),
+    ("module.py", "# done", "# who is told"),
     ("header.h", "/* Opens it. */\n", ""),
     ("header.h", " /* NULL is allowed */", ""),
     ("header.h", "/* A box. */\n", ""),
@@ -42,7 +45,7 @@ def count(folder, name, text):
 
 
 def main():
-    good = {"page.md": PAGE, "source.c": SOURCE, "header.h": HEADER}
+    good = {"page.md": PAGE, "source.c": SOURCE, "module.py": PYTHON, "header.h": HEADER}
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         wrong += [f"{name}: a fault in a good text" for name, text in good.items() if count(folder, name, text) > 0]

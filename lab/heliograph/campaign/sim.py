@@ -25,7 +25,7 @@ def refused(options: tuple[str, ...]) -> str | None:
     try:
         done = subprocess.run([programs.find("helio-sim"), *options, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     except programs.ProgramError:
-        return None  # who wants to run it is told
+        return None  # a run of it reports that
     return done.stderr.strip().splitlines()[0].removeprefix("helio-sim: ").removeprefix("--") if done.returncode == 2 else None
 
 

@@ -292,7 +292,7 @@ class Reader:
             return None
         for end in ends:
             if not nodes:
-                return None  # that has been told
+                return None  # that was reported
             if end not in nodes:
                 self.wrong(word, f"{what}: there is no node \"{end}\"; {advice.meant(end, nodes)}")
                 return None

@@ -362,7 +362,7 @@ class Session(Processes):
         self.pace_ends()
 
     def change_emulator(self, told: Any, said: Any) -> None:
-        """told: piece -> way -> keys."""
+        """`told`: piece -> way -> keys."""
         called = shared.names(self.derived.channels)
         if told:
             self.ask_emulator(self.emulator_socket(), json.dumps({called[piece]: ways for piece, ways in told.items()}), said)

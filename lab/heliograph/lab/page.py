@@ -10,7 +10,7 @@
 
 A request is answered under the conditions of the nodes' own page (docs/metrics.md): its Host header is localhost, the connection's local address, or
 one of the names given. Otherwise a page of another site, whose name leads to this machine, could read all figures. With an access token (always,
-unless it listens to this machine alone or was told otherwise) figures are for those who send it: Authorization: Bearer TOKEN. The page itself has
+unless it listens to this machine alone or an option says otherwise) figures are for those who send it: Authorization: Bearer TOKEN. The page itself has
 no figures. Links can be changed by those who send the change token, if the page was started with one; it is wanted on this machine, too, so that no
 page of another site can do it.
 """

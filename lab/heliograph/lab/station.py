@@ -218,7 +218,7 @@ def refuse_wan(link: Any) -> Any:
         keys = link.station.wan[way]
         for key in keys:
             if key not in ("rate", "delay") or not isinstance(keys[key], str):
-                return link.station.wan, f"links.{link.name}.station.wan.{key}: with real processes it has one rate and one delay each way, and no losses; take --mode sim"
+                return link.station.wan, f"links.{link.name}.station.wan.{key}: with real processes it has one rate and one delay for each direction, and no losses; take --mode sim"
     if "overhead" in link.station.wan:
         return link.station.wan["overhead"], f"links.{link.name}.station.wan.overhead: with real processes a relay of streams sees no frames; take --mode sim"
     return None

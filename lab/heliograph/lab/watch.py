@@ -328,7 +328,7 @@ class Watch:
         return {end: asyncio.run(ask_sessions(paths[end], found["at"][end])) for end in found["ends"] if end in paths}
 
     def way(self, bundle: str) -> Any:
-        """What each node says of a bundle; None: the lab is over."""
+        """What each node says of a bundle; None: the lab has ended."""
         look: Any = self.before
         return asyncio.run(waiting.way_of(bundle, look.overview["controls"])) if look else None
 

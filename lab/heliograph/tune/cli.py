@@ -189,7 +189,7 @@ def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
     if e["efficiency"] > 1.005:
         yield ("no steady state: the trace loses more at first. Blocks that it delayed then arrived in the time that is measured: more than the capacity "
-               f"of that time. By the time of sending {percent(e['carried_share'], 1)} % of it are carried")
+               f"of that time. By the time of sending {percent(e['carried_share'], 1)} % of it are used")
     s = r["realisations"]
     if s and s["suffice"] < s["confidence"] * s["runs"] - 1e-9:
         yield (f"no number of sessions suffices in {100 * s['confidence']:g} % of the realisations; {s['sessions']} do in {s['suffice']} of "

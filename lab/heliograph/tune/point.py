@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the runs of one setting carry, and whether another setting carries more: by the share of the capacity that was carried by the time of
+"""What the runs of one setting carry, and whether another setting carries more: by the share of the capacity that was used, by the time of
 sending, with its standard error.
 
 What arrives within a run differs with what is under way at its two ends: on a long path by more than the numbers of sessions do.
@@ -33,7 +33,7 @@ class Point:
         return sum(values) / len(values) if values else math.nan
 
     def parts(self) -> list[float]:
-        """What was carried in each part of the time of each run, bit/s."""
+        """The used capacity in each part of the time of each run, bit/s."""
         return [run["capacity_bps"] * share for run in self.runs for share in run["carried_parts"]]
 
     def carried(self) -> float:
@@ -74,7 +74,7 @@ def of_many(tests: int, freedom: int) -> float:
 
 
 def suffices(a: argparse.Namespace, point: Point, highest: Point, tests: int = 1, noise: float = 0.0) -> bool:
-    """Does it carry as much as the point of more than enough sessions, but for the tolerance and for what is not to be told from
+    """Does it carry as much as the point of more than enough sessions, but for the tolerance and for what cannot be distinguished from
     nothing? Of many tests one would fail by chance: so they have wider intervals. `noise`: half of the 95 % interval of a difference
     between two numbers that are both more than enough, as a share. For the goal delay the floor is enough."""
     most = highest.carried()

@@ -15,7 +15,7 @@ from .point import UNSURE, Point, gain, grain, suffices
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
 ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
 PART_BLOCKS = 300  # of a run that is a part of that: so many are counted in thirds of a percent
-ALIKE = 0.0005  # of what is carried: segment sizes and timers that differ by less are compared by their sessions
+ALIKE = 0.0005  # of the carried share: segment sizes and timers that differ by less are compared by their sessions
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
 SOCKET_BUFFER = 1 << 20  # at least
 TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,

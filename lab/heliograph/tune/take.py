@@ -47,7 +47,7 @@ def of_goodput(found: Any) -> Any:
         why, other = "as much goodput and as short a tail" + (f" with fewer sessions: {counts[0]} and not {counts[1]}" if counts[0] < counts[1] else ""), "the same"
     else:
         why = f"as much goodput, and the shorter tail: p99 of the delivery {tails[0]:.1f} and not {tails[1]:.1f} ms"
-        other = f"{rates[1]:.1f} and not {rates[0]:.1f} Mbit/s, which is within what can be told"
+        other = f"{rates[1]:.1f} and not {rates[0]:.1f} Mbit/s, which is within the uncertainty"
     return first, why, second, other
 
 
