@@ -245,7 +245,7 @@ class PlanLiveTest(NodeCase):
         bundle, = self.lab.control(1, "bundles")["bundles"]
         ident = f"{bundle['source']},{bundle['created_ms']},{bundle['sequence']}"
         said = self.done(2, "why", ident)
-        self.assertRegex(said, r"(?m)^where +not at this node; link to-1 brought it$")
+        self.assertRegex(said, r"(?m)^where +not at this node; it arrived over link to-1$")
         arrival, end = self.late(said, r"(?m)^why +it was refused: no known route brings it there before its lifetime ends: ", "$")
         self.assertAlmostEqual(arrival, time.time() + 3600, delta=60)
         self.assertAlmostEqual(end, time.time() + 600, delta=60)

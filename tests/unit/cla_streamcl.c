@@ -123,7 +123,7 @@ START_TEST(refusals_are_logged)
     pass(p, 11 * TICK_S);
     p->b.cla->ops->confirm(p->b.cla, p->b.tokens[11], CLA_UNWANTED);
     ck_assert_uint_eq(p->b.said, before + 2);
-    ck_assert_ptr_nonnull(strstr(p->b.told, "10 bundles that came"));
+    ck_assert_ptr_nonnull(strstr(p->b.told, "10 received bundles"));
     ck_assert_ptr_nonnull(strstr(p->b.told, "no rule allows it"));
     pair_free(p);
 }

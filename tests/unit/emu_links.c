@@ -82,7 +82,7 @@ static const struct {
      "links.b.handover[1].in_flight: there is nothing before"},
     {"links:\n" A "  b: {listen: x, to: y, handover: [{at: 0, link: a}, {at: 1s, link: none, "
      "in_flight: lost}]}\n",
-     "links.b.handover[2].in_flight: a carries others' traffic"},
+     "links.b.handover[2].in_flight: a has other traffic"},
     {"links:\n" A "  b: {listen: x, to: y, handover: [{at: 0, link: b}]}\n", "is this link itself"},
     {"links:\n" A "  b: {listen: x, to: y, handover: [{at: 0, link: a}], both: {delay: 1s}}\n",
      "links.b.both: what is handed over has no channel"},

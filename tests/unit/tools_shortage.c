@@ -89,7 +89,7 @@ START_TEST(asked_for)
     text_is(b, "bundles.source: 11 of 11 bundles of source ipn:9.4 and others that are new");
     json_t *answer = why(b, &w);
     ck_assert_str_eq(json_string_value(json_object_get(answer, "where")),
-                     "not at this node; link a brought it");
+                     "not at this node; it arrived over link a");
     ck_assert_str_eq(json_string_value(json_object_get(answer, "why")),
                      "there was no room for it: bundles.source: 11 of 11 bundles of source "
                      "ipn:9.4 and others that are new");

@@ -98,7 +98,7 @@ START_TEST(unread_answers_are_told)
     from->gauges.answers = 64;
     from->gauges.answers_unread = false;
     watch_until(b, began + 100 * TICK_S);
-    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "refusals wait for the store, and what"));
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "refusals wait for the store, and its"));
     stop_logged(b, log, seen);
 }
 END_TEST
