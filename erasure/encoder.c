@@ -366,6 +366,11 @@ static bool is_busy(const struct erasure_encoder *e)
     return e->rs16 != NULL && rs16_encoder_busy(e->rs16);
 }
 
+bool erasure_encoder_computing(const struct erasure_encoder *e)
+{
+    return has_left(e) && is_busy(e);
+}
+
 /* The next matrix whose answer is not transmitted yet, the oldest one first; NULL: none. */
 static struct kept *find_answer(const struct erasure_encoder *e)
 {
@@ -472,7 +477,7 @@ enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct s
 
 tick erasure_encoder_deadline(const struct erasure_encoder *e)
 {
-    if (has_left(e) && is_busy(e))
+    if (erasure_encoder_computing(e))
         return e->now;
     if (e->opened == TICK_NEVER || has_left(e))
         return TICK_NEVER;

@@ -174,6 +174,11 @@ void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct s
 bool erasure_encoder_pending(const struct erasure_encoder *e);
 size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet);
 
+/* Are the repair segments of an ended matrix still being computed? The caller then calls expire and
+ * adds no segment: the next matrix would begin before the repair segments, and its first block
+ * would have all of them in its middle. Segments that are added nevertheless are allowed. */
+bool erasure_encoder_computing(const struct erasure_encoder *e);
+
 /* When erasure_encoder_expire has something to do: the matrix that is not full ends, or repair
  * segments are to be computed. TICK_NEVER: nothing is in it, or the repair segments of the one
  * before it are pending. */

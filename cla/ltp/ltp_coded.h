@@ -46,6 +46,13 @@ static inline bool coded_pending(const struct ltp_coded *c)
            (erasure_encoder_pending(c->encoder) || erasure_decoder_requesting(c->decoder));
 }
 
+/* Must segments wait, until the repair segments of the matrix before them are computed? False for
+ * NULL. */
+static inline bool coded_holds(const struct ltp_coded *c)
+{
+    return c != NULL && erasure_encoder_computing(c->encoder);
+}
+
 /* Writes the next packet, requests first; memory as for erasure_encoder_output. Returns its length,
  * 0 when none is pending. */
 size_t coded_output(struct ltp_coded *c, tick now, uint8_t *packet);

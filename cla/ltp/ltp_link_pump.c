@@ -202,9 +202,12 @@ static bool link_output(struct ltp_endpoint *h, struct link *l, uint64_t *budget
     int r = 1;
     bucket_begin(&l->bucket, h->now);
     while (r > 0 && *budget > 0 && bucket_ready(&l->bucket, h->now))
-        r = l->up && coded_pending(h->coded)
-                ? radiate_coded(h, l, budget)
-                : radiate_segments(h, l, &l->bucket, l->peer, &l->to, budget);
+        if (l->up && coded_pending(h->coded))
+            r = radiate_coded(h, l, budget);
+        else if (coded_holds(h->coded))
+            break; /* the deadline of the code is now */
+        else
+            r = radiate_segments(h, l, &l->bucket, l->peer, &l->to, budget);
     return r >= 0;
 }
 

@@ -277,6 +277,29 @@ START_TEST(bounded_work)
 }
 END_TEST
 
+/* While repair segments of an ended matrix are computed, segments have to wait; not those of
+ * ERASURE_RS8, which are ready at once. */
+START_TEST(segments_wait)
+{
+    static struct pair p;
+    uint8_t head[ERASURE_HEAD];
+    bool wide = _i == 1;
+    pair_init(&p, 40, wide ? 1 : 4, 3, wide ? NULL : &gf_portable, 12);
+    for (unsigned i = 0; i < 40; i++) {
+        ck_assert(!erasure_encoder_computing(p.encoder));
+        erasure_encoder_add(p.encoder, slice_of("abc", 3), slice_of(NULL, 0), 5, head);
+    }
+    ck_assert(erasure_encoder_computing(p.encoder) == wide);
+    ck_assert(erasure_encoder_pending(p.encoder) == !wide);
+    while (erasure_encoder_computing(p.encoder)) {
+        ck_assert(erasure_encoder_deadline(p.encoder) == 5);
+        erasure_encoder_expire(p.encoder, 5);
+    }
+    ck_assert(erasure_encoder_pending(p.encoder));
+    pair_fini(&p);
+}
+END_TEST
+
 /* A matrix of segments of blocks ends with one of them when the next one would not fit. */
 START_TEST(ends_with_blocks)
 {
@@ -346,6 +369,7 @@ SUITE(erasure_matrix, t)
     tcase_add_test(t, nonsense_matrices);
     tcase_add_test(t, sender_in_a_hurry);
     tcase_add_test(t, bounded_work);
+    tcase_add_loop_test(t, segments_wait, 0, 2);
     tcase_add_test(t, ends_with_blocks);
     tcase_add_test(t, configurations);
 }
