@@ -127,6 +127,7 @@ static void end_matrix(struct erasure_decoder *d, struct matrix *m)
     } else
         d->n.whole++; /* perhaps its repair segments were lost, and are not needed */
     d->n.segments_lost += all - m->have;
+    request_report(d, m);
     d->ended[d->ended_next] = m->number;
     d->ended_next = (d->ended_next + 1) % ENDED_MAX;
     m->open = false;
@@ -420,6 +421,7 @@ static enum erasure_verdict take_repair(struct erasure_decoder *d, struct matrix
     m->rows = h->rows;
     m->width = body.len;
     m->repair[word]++;
+    m->top = !m->enough && row >= m->top ? row + 1 : m->top;
     m->latest = now;
     request_plan(d, m, h->index, now);
     look_at_word(d, m, word, now);

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "erasure/code.h"
+#include "erasure/needs.h"
 #include "erasure/packet.h"
 #include "erasure/rs16.h"
 
@@ -41,6 +42,7 @@ struct kept {
     tick vain;      /* when a request for more rows than it has was last received; TICK_NEVER */
     struct set set; /* next, count: of the answer */
     unsigned last;  /* rows that can be transmitted */
+    bool reported;  /* its need is known */
 };
 
 struct erasure_encoder {
@@ -57,6 +59,7 @@ struct erasure_encoder {
     unsigned end;                     /* of this matrix' segments, behind the last end of a block */
     unsigned longest, longest_before; /* block of this matrix and of the one before, segments */
     tick now;                         /* of the last call */
+    struct needs needs;               /* with `adaptive` */
     struct erasure_sent n;
 };
 
@@ -96,6 +99,8 @@ const char *erasure_config_problem(const struct erasure_config *c)
                    : "a matrix has at most 65536 segments, and repair segments rounded up "
                      "to a power of two (with requests twice as many): use a lower span "
                      "or a higher rate";
+    if (c->adaptive && !c->requests)
+        return "only a code with requests can be adaptive";
     if (c->requests && (c->codec != ERASURE_RS || c->kept < 1 || c->kept > ERASURE_MATRICES_MAX))
         return c->codec != ERASURE_RS ? "only codec rs has requests"
                                       : "a sender keeps 1 to 64 matrices for requests";
@@ -210,6 +215,8 @@ int erasure_encoder_new(struct erasure_encoder **out, const struct erasure_confi
         erasure_encoder_free(e);
         return HELIO_ENOMEM;
     }
+    needs_init(&e->needs, config->span, config->rows);
+    e->n.rows = config->rows;
     open_set(e, config->first);
     *out = e;
     return 0;
@@ -229,11 +236,12 @@ void erasure_encoder_free(struct erasure_encoder *e)
 }
 
 /* A short matrix has fewer rows, in proportion and one more: a fade may be as long as it. */
-static unsigned rows_of(const struct erasure_config *c, unsigned segments)
+static unsigned rows_of(const struct erasure_encoder *e, unsigned segments)
 {
+    const struct erasure_config *c = &e->config;
     unsigned full = positions_of(c), positions = (segments + c->depth - 1) / c->depth;
-    unsigned rows = (c->rows * positions + full - 1) / full + (positions < full);
-    return rows < c->rows ? rows : c->rows;
+    unsigned all = e->n.rows, rows = (all * positions + full - 1) / full + (positions < full);
+    return rows < all ? rows : all;
 }
 
 /* The memory of repair segments that are still pending is needed. */
@@ -283,7 +291,7 @@ static void close_set(struct erasure_encoder *e)
     struct set *s = &e->sets[e->filling];
     unsigned width = s->segments < e->config.depth ? s->segments : e->config.depth;
     assert(s->segments > 0 && s->segments <= e->config.span);
-    s->rows = rows_of(&e->config, s->segments);
+    s->rows = rows_of(e, s->segments);
     s->count = s->rows * width;
     s->next = 0;
     if (e->rs16 != NULL)
@@ -453,6 +461,25 @@ static void prepare_answer(struct erasure_encoder *e, struct kept *k, unsigned m
     e->answers++;
 }
 
+/* What a matrix needed is counted once. */
+static void note_need(struct erasure_encoder *e, struct kept *k, unsigned needed)
+{
+    if (!e->config.adaptive || k->reported)
+        return;
+    k->reported = true;
+    e->n.reports++;
+    needs_add(&e->needs, k->set.segments, needed);
+    e->n.rows = e->needs.rows;
+}
+
+static struct kept *find_kept(struct erasure_encoder *e, uint32_t matrix)
+{
+    for (unsigned i = 0; i < e->config.kept; i++)
+        if (e->kept[i].valid && e->kept[i].set.number == matrix)
+            return &e->kept[i];
+    return NULL;
+}
+
 enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet,
                                              tick now)
 {
@@ -461,17 +488,21 @@ enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct s
     enum erasure_verdict v = erasure_packet_parse(packet, &h, &body);
     if (v != ERASURE_REQUEST)
         return v;
-    if (!e->config.requests || h.index == 0)
+    if (!e->config.requests || (h.request && h.index == 0))
         return ERASURE_MISMATCH;
+    struct kept *k = find_kept(e, h.matrix);
+    if (h.need) {
+        if (k != NULL)
+            note_need(e, k, h.index);
+        return v;
+    }
     e->n.requests++;
     if (has_left(e) && e->sets[1 - e->filling].number == h.matrix)
         return v; /* its repair segments are in transit: a copy of the request may arrive later */
-    for (unsigned i = 0; i < e->config.kept; i++)
-        if (e->kept[i].valid && e->kept[i].set.number == h.matrix) {
-            prepare_answer(e, &e->kept[i], h.index, now);
-            return v;
-        }
-    e->n.too_late++;
+    if (k != NULL)
+        prepare_answer(e, k, h.index, now);
+    else
+        e->n.too_late++;
     return v;
 }
 

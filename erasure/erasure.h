@@ -41,6 +41,10 @@
  * repeat all of its lost ones. Twice as many rows as are transmitted, rounded up to a power of
  * two, are computed for this.
  *
+ * With `adaptive` the receiver reports how many repair segments a matrix needed, with a header of
+ * the kind 0xE5 alone; its index is that number. The sender then transmits as many as recent
+ * matrices needed, with a margin (erasure/needs.h), at most `rows`.
+ *
  * The symbol of a segment is its length (2 octets), the CRC of its packet (4 octets), and the
  * segment itself; zeros follow up to the length of the longest one. So a repaired segment is
  * checked by the CRC of the packet that was lost.
@@ -95,7 +99,8 @@ enum erasure_verdict {
     /* it does not fit our span, depth, rows, or its matrix; a segment that does not fit its matrix
      * is to be used */
     ERASURE_MISMATCH,
-    ERASURE_REQUEST, /* a request for more repair segments: for the encoder */
+    ERASURE_REQUEST, /* a request for more repair segments, or what a matrix needed: for the encoder
+                      */
     ERASURE_VERDICTS
 };
 
@@ -114,6 +119,7 @@ struct erasure_config {
      * and repair segments. */
     unsigned matrices;
     bool requests; /* more repair segments are requested: for ERASURE_RS */
+    bool adaptive; /* needed repair segments are reported and followed: with requests */
     tick answer;   /* receiver: a matrix that asked waits for so long instead of `hold` */
     tick each;     /* receiver: one repair segment takes so long on the link, 0: unknown; */
     tick pause;    /* it requests so long after the last one was due */
@@ -155,6 +161,8 @@ struct erasure_sent {
     uint64_t answered;                 /* answered requests, without copies and late ones; */
     uint64_t more;                     /* repair segments of the answers */
     uint64_t too_late; /* requests for a matrix that is not kept, or has not enough rows left */
+    uint64_t reports;  /* of needed repair segments, for kept matrices */
+    unsigned rows;     /* repair segments of a full matrix, now */
     unsigned work_max; /* the most work of one call */
 };
 
@@ -185,7 +193,7 @@ bool erasure_encoder_computing(const struct erasure_encoder *e);
 tick erasure_encoder_deadline(const struct erasure_encoder *e);
 void erasure_encoder_expire(struct erasure_encoder *e, tick now);
 
-/* A request of the receiver: ERASURE_REQUEST when it is one, whether it is answered or
+/* A request or a report of the receiver: ERASURE_REQUEST when it is one, whether it is used or
  * not; otherwise another verdict. Then repair segments may be pending. Each matrix is answered for
  * ERASURE_ANSWERS_MAX times at most. */
 enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet,
@@ -201,6 +209,7 @@ struct erasure_received {
     uint64_t repaired;                   /* matrices whose lost segments were all repaired */
     uint64_t failed;                     /* matrices that ended with missing segments */
     uint64_t displaced;                  /* of these, displaced by another one */
+    uint64_t reports;                    /* written reports of needed repair segments */
     uint64_t requested;          /* matrices for which more repair segments were requested, */
     uint64_t requested_repaired; /* and of these, repaired */
     uint64_t segments_repaired;
@@ -227,7 +236,8 @@ enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct sli
 /* The next repaired segment; valid until the next input. False: no more. */
 bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment);
 
-/* Is a request pending? Then the next one is written. Returns its length, 0 when none is. */
+/* Is a request or a report pending? Then the next one is written. Returns its length, 0 when none
+ * is. */
 bool erasure_decoder_requesting(const struct erasure_decoder *d);
 size_t erasure_decoder_request(struct erasure_decoder *d, tick now, uint8_t packet[ERASURE_HEAD]);
 

@@ -8,6 +8,7 @@
 #include "erasure/rs16.h"
 
 enum { ENDED_MAX = 64 }; /* numbers of matrices that are remembered */
+enum { NEEDS_MAX = 8 };  /* pending reports */
 
 struct matrix {
     bool open;
@@ -18,6 +19,7 @@ struct matrix {
     unsigned have;             /* segments that are here, or were repaired */
     unsigned arrived;          /* packets that were kept */
     uint64_t turn;             /* of the last one, in the order of all packets that were kept */
+    unsigned top;              /* with requests: the highest row, and one more */
     unsigned beyond;           /* the highest index of a segment, and one more */
     bool repaired;             /* a segment of it was */
     bool enough;               /* its only codeword can be repaired, and will be (ERASURE_RS) */
@@ -44,8 +46,13 @@ struct erasure_decoder {
     tick now;                  /* of the last call */
     uint32_t ended[ENDED_MAX]; /* numbers of ended matrices; UINT32_MAX: none */
     unsigned ended_next;
-    uint64_t turns;             /* packets that were kept, of all matrices */
-    unsigned ready, ready_next; /* of word.out: repaired segments, the next to be fetched */
+    struct {
+        uint32_t matrix;
+        uint16_t rows;
+    } needs[NEEDS_MAX];           /* reports: of ended matrices, */
+    unsigned needs_at, needs_len; /* the first one and how many are pending */
+    uint64_t turns;               /* packets that were kept, of all matrices */
+    unsigned ready, ready_next;   /* of word.out: repaired segments, the next to be fetched */
     struct erasure_received n;
 };
 
@@ -54,6 +61,9 @@ struct erasure_decoder {
  * repeated. An answer ends the copies of a request; if it was not sufficient, the next request
  * follows. */
 void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned row, tick now);
+
+/* A matrix ends: with `adaptive` a report of what it needed is pending. */
+void request_report(struct erasure_decoder *d, const struct matrix *m);
 
 /* When it is time and the matrix cannot be repaired, a request for it is pending. */
 void request_look(struct erasure_decoder *d, struct matrix *m, tick now);

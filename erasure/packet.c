@@ -26,6 +26,8 @@ bool erasure_shape(const struct erasure_config *c, unsigned segments, unsigned r
 static unsigned kind_of(const struct packet_head *h)
 {
     unsigned kind = (h->repair ? PACKET_REPAIR : PACKET_SEGMENT) | (h->wide ? PACKET_WIDE : 0);
+    if (h->need)
+        return PACKET_NEED;
     return h->request ? PACKET_REQUEST : kind | (h->asked ? PACKET_ASKED : 0);
 }
 
@@ -37,6 +39,7 @@ static size_t head_of(unsigned kind)
     case PACKET_SEGMENT | PACKET_WIDE:
     case PACKET_SEGMENT | PACKET_WIDE | PACKET_ASKED:
     case PACKET_REQUEST:
+    case PACKET_NEED:
         return ERASURE_HEAD;
     case PACKET_REPAIR:
         return ERASURE_REPAIR_HEAD;
@@ -90,10 +93,13 @@ enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_hea
     size_t n = packet.len > 0 ? head_of(p[0]) : 0;
     if (n == 0)
         return ERASURE_UNCODED;
-    *h = (struct packet_head){
-        .request = p[0] == PACKET_REQUEST, .repair = p[0] & 1, .wide = (p[0] & PACKET_WIDE) != 0};
+    *h = (struct packet_head){.request = p[0] == PACKET_REQUEST,
+                              .need = p[0] == PACKET_NEED,
+                              .repair = p[0] != PACKET_NEED && (p[0] & 1) != 0,
+                              .wide = (p[0] & PACKET_WIDE) != 0};
     h->asked = h->wide && (p[0] & PACKET_ASKED) != 0;
-    if (h->request ? packet.len != n : packet.len <= n)
+    bool alone = h->request || h->need;
+    if (alone ? packet.len != n : packet.len <= n)
         return ERASURE_MALFORMED;
     h->matrix = get_u32(p) & (PACKET_MATRICES - 1);
     h->index = get_u16(p + 4);
@@ -108,5 +114,5 @@ enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_hea
     *body = slice_of(p + n, packet.len - n);
     if (erasure_packet_crc(h, *body, slice_of(NULL, 0)) != h->crc)
         return ERASURE_BAD_CRC;
-    return h->request ? ERASURE_REQUEST : h->repair ? ERASURE_REPAIR : ERASURE_SEGMENT;
+    return alone ? ERASURE_REQUEST : h->repair ? ERASURE_REPAIR : ERASURE_SEGMENT;
 }

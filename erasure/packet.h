@@ -11,10 +11,12 @@
 #define PACKET_WIDE 2u  /* this bit is set in both for ERASURE_RS, */
 #define PACKET_ASKED 4u /* and this one, with requests */
 #define PACKET_REQUEST 0xE4u
+#define PACKET_NEED 0xE5u
 #define PACKET_MATRICES (UINT32_C(1) << 24) /* matrix numbers are modulo this */
 
 struct packet_head {
-    bool request; /* the others below but matrix, index, crc are 0 */
+    bool request; /* the others below but matrix, index, crc are 0; */
+    bool need;    /* and so here: a report of needed repair segments */
     bool repair;
     bool wide;  /* of ERASURE_RS */
     bool asked; /* of ERASURE_RS with requests */

@@ -132,11 +132,11 @@ void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct add
         }
     }
     enum erasure_verdict v = erasure_decoder_input(c->decoder, datagram, h->now, &segment);
-    if (v == ERASURE_REQUEST) {
+    if (v == ERASURE_REQUEST)
         erasure_encoder_request(c->encoder, datagram, h->now);
-        if (!list_empty(&h->common.links))
-            link_touch(container_of(list_first(&h->common.links), struct link, cla.node));
-    }
+    if ((v == ERASURE_REQUEST || erasure_decoder_requesting(c->decoder)) &&
+        !list_empty(&h->common.links))
+        link_touch(container_of(list_first(&h->common.links), struct link, cla.node));
     if (v == ERASURE_SEGMENT || v == ERASURE_REPAIR) {
         assert(source.len <= sizeof c->key);
         c->from = *from;
@@ -176,6 +176,7 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     json_put_number(o, "depth", c->config.depth);
     json_put_number(o, "rows", c->config.rows);
     json_object_set_new(o, "requests", json_boolean(c->config.requests));
+    json_object_set_new(o, "adaptive", json_boolean(c->config.adaptive));
     json_object_set_new(
         o, "arithmetic",
         json_string(c->config.codec == ERASURE_RS ? c->config.math16->name : c->config.math->name));
@@ -190,6 +191,8 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     json_put_number(sent, "requests_answered", s->answered);
     json_put_number(sent, "requests_too_late", s->too_late);
     json_put_number(sent, "repair_segments_requested", s->more);
+    json_put_number(sent, "reports", s->reports);
+    json_put_number(sent, "rows", s->rows);
     json_put_number(received, "segments", r->verdicts[ERASURE_SEGMENT]);
     json_put_number(received, "repair_segments", r->verdicts[ERASURE_REPAIR]);
     json_put_number(received, "duplicates", r->verdicts[ERASURE_DUPLICATE]);
@@ -201,6 +204,7 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     json_put_number(received, "matrices_repaired", r->repaired);
     json_put_number(received, "matrices_requested", r->requested);
     json_put_number(received, "matrices_requested_repaired", r->requested_repaired);
+    json_put_number(received, "reports", r->reports);
     json_put_number(received, "matrices_failed", r->failed);
     json_put_number(received, "matrices_displaced", r->displaced);
     json_put_number(received, "segments_repaired", r->segments_repaired);

@@ -79,6 +79,8 @@ const struct conf_option ltp_link_options[] = {
      "a matrix that is not full ends after so long; 0: 1.1 x the time of its segments at rate"},
     {"erasure.requests", OPTION_BOOL, AT(erasure_requests), "no", 0, 0, NULL,
      "codec rs: the receiver asks for more repair segments when those of a matrix were too few"},
+    {"erasure.adaptive", OPTION_BOOL, AT(erasure_adaptive), "no", 0, 0, NULL,
+     "with requests: a matrix gets as many repair segments as recent ones needed, with a margin; at most as many as erasure.rate says"},
     {"erasure.matrices", OPTION_COUNT, AT(erasure_matrices), "0", 0, ERASURE_MATRICES_MAX, NULL,
      "matrices that the receiver keeps; each needs the memory of its segments and repair segments. 0: "
      "4, with requests 3 and those of 1.25 x the time of an answer"},
@@ -300,6 +302,10 @@ static int check_erasure(const struct ltp_link_config *k, const char **key, char
     if (k->erasure_requests && k->erasure != LTP_LINK_ERASURE_RS)
         return wrong(key, "erasure.requests", why, cap,
                      "only codec rs has requests; remove this key, or write erasure: rs");
+    if (k->erasure_adaptive && !k->erasure_requests)
+        return wrong(key, "erasure.adaptive", why, cap,
+                     "only a code with requests is adaptive; remove this key, or write "
+                     "erasure.requests: yes");
     const char *problem = ltp_link_erasure(k, &c);
     if (problem != NULL && k->erasure_requests && c.kept > ERASURE_MATRICES_MAX)
         return wrong(key, "erasure.requests", why, cap,
@@ -427,6 +433,7 @@ const char *ltp_link_erasure(const struct ltp_link_config *k, struct erasure_con
         .matrices = k->erasure_matrices != 0 ? (unsigned)k->erasure_matrices : 4,
         .wait = matrix_wait(k),
         .requests = k->erasure_requests,
+        .adaptive = k->erasure_adaptive,
         .kept = k->erasure_requests ? 1 : 0,
     };
     const char *problem = erasure_config_set(out, (unsigned)k->erasure_span, k->erasure_rate,

@@ -56,6 +56,7 @@ struct ltp_link_config {
     double erasure_rate;
     uint64_t erasure_span, erasure_interleave, erasure_matrices;
     bool erasure_requests;
+    bool erasure_adaptive;
     tick erasure_time;
     char *auth_key_file, *auth_peer_key_file, *auth_key_id, *cookie; /* NULL: "" */
 };

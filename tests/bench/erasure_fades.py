@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Erasure codes under LTP over the Moon's fades, in virtual time: bundles of 500 kB at 100 Mbit/s and 1.28 s light time, over fresh
 realisations of trace F. One rule for coded and uncoded runs: the bundles that START in the window count, for goodput and delivery.
-usage: erasure_fades.py BIN [--seeds 1001-1020] [--seconds 60] [--jobs 2] [--codes RATE/SPAN[/requests],...] > result.json"""
+usage: erasure_fades.py BIN [--seeds 1001-1020] [--seconds 60] [--jobs 2] [--codes RATE/SPAN[/requests[/adaptive]],...] > result.json"""
 
 import argparse
 import concurrent.futures
@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,7 @@ def write_node(folder, number, code):
     keys = {"name": "it", "adapter": "ltp-udp", "peer": f"ipn:{peer}.0", "local": f"10.0.0.{number}:1113", "remote": f"10.0.0.{peer}:1113",
             "rate": "100Mbit/s", "owlt": "1.28s", "rto": "2.6s", "sessions": 400}
     if code:
-        keys["erasure"] = f"{{mode: rs, rate: {code[0]}, span: {code[1]}, requests: {'yes' if code[2] else 'no'}}}"
+        keys["erasure"] = f"{{mode: rs, rate: {code[0]}, span: {code[1]}{''.join(f', {word}: yes' for word in code[2])}}}"
     path = os.path.join(folder, f"node{number}.yaml")
     with open(path, "w", encoding="utf-8") as f:
         f.write(f"node: ipn:{number}.0\nsocket: {folder}/{number}.sock\nstore: {{durability: none}}\nlinks:\n  - "
@@ -64,6 +65,16 @@ def interval(values):
     return {"mean": statistics.fmean(values), "ci95": factor * statistics.stdev(values) / math.sqrt(len(values))}
 
 
+def bootstrap(groups, q, times=1000):
+    """The 95 % interval of a quantile of all delays together: realisations are drawn with repetition."""
+    rng, found = random.Random(1), []
+    for _ in range(times):
+        drawn = sorted(delay for _ in groups for delay in rng.choice(groups))
+        found.append(drawn[min(len(drawn) - 1, len(drawn) * q // 100)])
+    found.sort()
+    return [found[times * 25 // 1000], found[times * 975 // 1000 - 1]]
+
+
 def main():
     parser = argparse.ArgumentParser(description="erasure codes over trace F")
     parser.add_argument("binaries")
@@ -73,16 +84,18 @@ def main():
     parser.add_argument("--codes", default="0.78/10000,0.84/45000")
     args = parser.parse_args()
     first, last = (int(word) for word in args.seeds.split("-"))
-    codes = [None] + [(float(rate), int(span), more == ["requests"]) for rate, span, *more in (word.split("/") for word in args.codes.split(","))]
+    codes = [None] + [(float(rate), int(span), more) for rate, span, *more in (word.split("/") for word in args.codes.split(","))]
     result = []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for code in codes:
             runs = list(pool.map(lambda seed, code=code: run(args.binaries, seed, code, args.seconds), range(first, last + 1)))
-            pooled = sorted(delay for one in runs for delay in one.pop("delays"))
+            groups = [one.pop("delays") for one in runs]
+            pooled = sorted(delay for group in groups for delay in group)
             plain = result[0]["runs"] if result else runs
             share = [100 * a["goodput_mbit_s"] / b["goodput_mbit_s"] for a, b in zip(runs, plain)]
-            result.append({"rate": code and code[0], "span": code and code[1], "requests": code and code[2], "runs": runs, "goodput_of_uncoded_percent": interval(share),
-                           "pooled_s": {f"p{q}": pooled[len(pooled) * q // 100] for q in (50, 90, 99)},
+            result.append({"rate": code and code[0], "span": code and code[1], "more": code and code[2], "runs": runs, "goodput_of_uncoded_percent": interval(share),
+                           "pooled_s": {f"p{q}": pooled[len(pooled) * q // 100] for q in (50, 90, 99)}, "pooled_p99_ci95_s": bootstrap(groups, 99),
+                           "bundles": len(pooled), "undelivered": sum(one["undelivered"] for one in runs),
                            **{key: interval([one[key] for one in runs]) for key in ("goodput_mbit_s", "p50_s", "p90_s", "p99_s")}})
             print({key: value for key, value in result[-1].items() if key != "runs"}, file=sys.stderr)
     json.dump(result, sys.stdout, indent=1)

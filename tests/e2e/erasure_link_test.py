@@ -14,6 +14,7 @@ from node_case import NodeCase, wait_for
 CODE = {"erasure": "rs", "erasure.span": 256, "erasure.rate": 0.7}
 # With 5 % lost every second matrix needs more than its 13 repair segments.
 ASKS = {**CODE, "erasure.rate": 0.95, "erasure.requests": "yes"}
+ADAPTS = {**CODE, "erasure.requests": "yes", "erasure.adaptive": "yes"}
 
 
 class ErasureLinkTest(NodeCase):
@@ -40,16 +41,16 @@ class ErasureLinkTest(NodeCase):
     def test_virtual(self):
         """Every bundle comes once, with the code and without it."""
         channel = "forward: {delay: 500ms, erasures: {iid: 0.05}}\nreturn: {delay: 500ms, erasures: {iid: 0.05}}\n"
-        for keys in (CODE, {**CODE, "erasure": "rs8"}, {**CODE, "frames": "aos"}, ASKS, {**ASKS, "frames": "aos"}, {}):
+        for keys in (CODE, {**CODE, "erasure": "rs8"}, {**CODE, "frames": "aos"}, ASKS, {**ASKS, "frames": "aos"}, ADAPTS, {**ADAPTS, "frames": "aos"}, {}):
             with self.subTest(str(keys)):
                 client = self.simulate(keys, channel)
                 self.assertEqual((client["bundles_confirmed"], client["lost"], client["duplicates"]), (200, 0, 0))
 
-    def nodes(self, keys, store=None):
-        """Two nodes with a relay between them that erases a twentieth in each direction; their files and processes."""
+    def nodes(self, keys, store=None, trace="iid:0.05"):
+        """Two nodes with a relay between them that erases a twentieth in each direction, or a trace; their files and processes."""
         left, right, relay = self.lab.udp_ports(3)
         self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{right}", "--delay", "2ms",
-                       "--trace", "iid:0.05", "--trace-return", "iid:0.05", "--priority", "normal")
+                       "--trace", trace, "--trace-return", trace, "--priority", "normal")
         configs = {}
         for n, local in ((1, left), (2, right)):
             kept = {"store": f"{{path: {self.lab.path(f'store{n}')}, durability: sync}}"} if store else {}
@@ -101,6 +102,33 @@ class ErasureLinkTest(NodeCase):
         while arrived != set(payloads):
             arrived.add(receiver.delivery()[1])
 
+    def test_fades_sender(self):
+        """Real nodes over the fades of trace F, with an adaptive code; the sender is killed in the middle: nothing is lost."""
+        self.fades(1)
+
+    def test_fades_receiver(self):
+        """The same of the receiver."""
+        self.fades(2)
+
+    def fades(self, victim):
+        configs, nodes = self.nodes({1: ADAPTS, 2: ADAPTS}, store=True, trace="F")
+        receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.7")
+        payloads, arrived = [os.urandom(40000) for _ in range(80)], set()
+        for p in payloads:
+            self.assertEqual(sender.request("ipn:2.7", p)[0], aap2.SUCCESS)
+        while len(arrived) < 20:
+            arrived.add(receiver.delivery()[1])
+        nodes[victim].send_signal(signal.SIGKILL)
+        nodes[victim].wait(300)
+        self.lab.start_node(victim, configs[victim])
+        if victim == 2:
+            receiver = self.client(2, "ipn:2.7", subscribe=True)
+        while arrived != set(payloads):
+            arrived.add(receiver.delivery()[1])
+        told = self.links(2)["erasure"]["received"]
+        self.assertEqual((told["mismatches"], told["segments_corrupt"]), (0, 0))
+        self.assertGreater(self.links(1)["erasure"]["sent"]["reports"], 0)
+
     def test_mismatch(self):
         """Peers with another span: the other's packets are counted, and nothing is repaired."""
         self.mismatch({**CODE, "erasure.span": 128})
@@ -120,7 +148,7 @@ class ErasureLinkTest(NodeCase):
                                ({"erasure.span": 20000, "erasure.matrices": 64}, "erasure.matrices"), ({"unknown.accept": 3}, "unknown.accept"),
                                ({"erasure": "ldpc"}, "erasure"), ({"erasure": "rs8", "erasure.requests": "yes"}, "erasure.requests"),
                                ({"erasure.span": 8, "erasure.requests": "yes"}, "erasure.requests"),
-                               ({"erasure.interleave": 4}, "erasure.interleave")):
+                               ({"erasure.adaptive": "yes"}, "erasure.adaptive"), ({"erasure.interleave": 4}, "erasure.interleave")):
             done = self.heliod("--check", self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", rate="50Mbit/s", **{**CODE, **keys})], log=False))
             self.assertEqual(done.returncode, 2, keys)
             self.assertIn(expected, done.stderr)

@@ -90,7 +90,8 @@ static void attack(struct run *r, const uint8_t *data, size_t len)
         return;
     memcpy(packet, data, len);
     bool request = r->requests && len == ERASURE_HEAD;
-    struct packet_head h = {.request = request,
+    struct packet_head h = {.request = request && !(data[0] & 1),
+                            .need = request && (data[0] & 1),
                             .repair = data[0] & 1 && !request,
                             .wide = r->wide && !request,
                             .asked = r->requests && !request,
@@ -157,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
                                .hold = 40 * TICK_MS,
                                .matrices = 2,
                                .requests = r.requests,
+                               .adaptive = r.requests && (data[len - 1] & 4) != 0,
                                .answer = 30 * TICK_MS,
                                .each = TICK_MS / 10,
                                .pause = 5 * TICK_MS,
