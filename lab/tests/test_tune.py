@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of helio-tune by hand, without a simulation: what a run is told, when an end is found, how sure that is, and HDTN's files."""
+import argparse
 import io
 import json
 import math
 import random
 import unittest
+import unittest.mock
 
 from heliograph import programs, warmup
-from heliograph.tune import cli as tune, config as tune_config, realisations as tune_realisations, search as tune_search
+from heliograph.tune import cli as tune, code as tune_code, config as tune_config, realisations as tune_realisations, search as tune_search
 
 MOON = ("--trace", "H", "--delay", "1280ms", "--rate", "100Mbit/s")
 
@@ -271,3 +273,50 @@ class Hdtn(unittest.TestCase):
             out, _, _ = tune_config.hdtn_ducts({**self.LINK, "delay_s": delay}, {**self.FOUND, "rto_s": rto})
             self.assertEqual((out["oneWayLightTimeMs"], 2 * (out["oneWayLightTimeMs"] + out["oneWayMarginTimeMs"])), (light, timer))
 
+
+class ErasureCode(unittest.TestCase):
+    """The trade of an erasure code, over fades of 2 ms each 20 ms."""
+    RUNS = [(False, 180), (True, 20)] * 2000
+
+    def trade(self, delay, p99, runs=None):
+        a = argparse.Namespace(block=100000, delay=delay, processing=0.0, overhead=42, rate=100e6)
+        found = {"default": {"segment_bytes": 1024, "predicted": {"delivery_ms": {"p99": p99}}}}
+        with unittest.mock.patch.object(tune_code, "read", lambda trace: (1e-4, runs or self.RUNS) if trace != "none" else None):
+            return tune_code.trade(a, "F" if runs != [] else "none", found)
+
+    def test_long_round_trip(self):
+        found = self.trade(1.28, 9000)
+        self.assertGreater(len(found["curve"]), 3)
+        self.assertEqual(sorted(found["curve"], key=lambda p: p["span"]), found["curve"])
+        taken = found["taken"]
+        self.assertEqual(taken["p99_ms"], min(p["p99_ms"] for p in found["curve"] if p["goodput_share"] >= tune_code.LEAST_SHARE))
+        for p in found["curve"]:  # fades of one length: a little more than 10 % is lost, and that is what a code needs
+            self.assertTrue(0.75 < p["rate"] < 0.9, p)
+            self.assertGreater(p["p50_ms"], 1280)
+            self.assertLessEqual(p["failed_share"], tune_code.FAILED)
+            self.assertTrue(tune_code.fits(p["span"], p["rate"]))
+        self.assertIn(f"erasure: {{mode: rs, rate: {taken['rate']:g}, span: {taken['span']}, requests: yes}}", tune_code.words(found)[-1])
+
+    def test_short_round_trip(self):
+        found = self.trade(0.005, 40)
+        self.assertIsNone(found["taken"])
+        self.assertIn("none: no code", tune_code.words(found)[-1])
+
+    def test_no_runs(self):
+        found = self.trade(1.28, 9000, [])
+        self.assertEqual((found["curve"], found["taken"]), ([], None))
+
+    def test_all_is_lost(self):
+        self.assertEqual(self.trade(1.28, 9000, [(True, 100000)])["curve"], [])
+
+    def test_counting(self):
+        """Packets of 1 ms, two of 13 are lost: ten segments and three repair segments are enough, and twelve and one are not."""
+        channel = tune_code.Channel(1e-3, [(False, 2), (True, 2), (False, 9)] * 200, 1e-3)
+        self.assertAlmostEqual(channel.share(), 11 / 13, places=3)
+        delays, failed = channel.deliveries(10, 10 / 13, 10, 1.0)
+        self.assertEqual(failed, 0)
+        self.assertTrue(0.0099 < delays[0] and delays[-1] < 0.0131)  # as soon as ten are there
+        delays, failed = channel.deliveries(12, 12 / 13, 12, 1.0)
+        self.assertEqual(failed, 1)
+        self.assertAlmostEqual(max(delays), 1.013)
+        self.assertIsNone(channel.deliveries(2000, 0.9, 10, 1.0))

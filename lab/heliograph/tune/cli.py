@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import VERSION, programs, units, warmup
 from ..arguments import Parser
-from . import config, point, take
+from . import code, config, point, take
 from .search import STALL, Link, search
 
 EPILOG = """examples:
@@ -253,6 +253,8 @@ recovery {name}
             report_sure(r, stream)
         for warning in warnings(result, r):
             print(f"  WARNING             {warning}", file=stream)
+    if "code" in result:
+        print("\nerasure code         (docs/erasure.md; an ideal code, by counting on the trace)", *code.words(result["code"]), sep="\n", file=stream)
     if result["take"]:
         print(f"\ntake         for {result['goal']} {take.words(result['take'])}", file=stream)
     print(f"\n{result['simulations']} simulations of {units.duration_text(result['duration_s'])}; configurations: --config "

@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 from .. import programs, units
-from . import point, take
+from . import code, point, take
 
 KINDS = ("heliod", "ion", "hdtn")
 NEEDS = {"heliod": "default", "ion": "ion", "hdtn": "plain"}  # the recovery that each is made for
@@ -43,7 +43,7 @@ def text(kind: str, result: dict[str, Any]) -> str | None:
     if name is None:
         return None
     if kind == "heliod":
-        answer: str | None = heliod(result["link"], name, found[name], result["take"])
+        answer: str | None = heliod(result["link"], name, found[name], result["take"], result.get("code", {}).get("taken"))
         return answer
     answer = {"ion": ion, "hdtn": hdtn}[kind](result["link"], found[name])
     return answer
@@ -60,10 +60,13 @@ def rate_words(r: Any) -> str:
     return f"{goodput / 1e6:.1f} of {capacity / 1e6:.1f} Mbit/s ({100 * point.at_most_all(r['predicted']['carried_share']):.1f} % of the capacity)"
 
 
-def heliod(link: Any, name: Any, r: Any, taken: Any) -> Any:
+def heliod(link: Any, name: Any, r: Any, taken: Any, coded: Any) -> Any:
     other = ""
     if taken and taken["recovery"] != name:
         other = f"# Taken for the goal is {take.words(taken)} (helio-tune --config heliod --recovery {taken['recovery']}).\n"
+    if coded:
+        other += (f"# An erasure code at both ends, erasure: {code.keys(coded)}, would have a 99th percentile of {coded['p99_ms']:.0f} ms, "
+                  f"for {100 * (1 - coded['goodput_share']):.0f} % of the goodput.\n")
     return f"""# heliod: this end of the link; the other end has local and remote, and the node numbers, swapped.
 # Predicted: {rate_words(r)}, delivery {r['predicted']['delivery_ms']['mean']:.1f} ms on average, p99 {r['predicted']['delivery_ms']['p99']:.1f} ms.
 # Found for recovery: {name}.

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import units, warmup
 from ..campaign import traces as campaign_traces
-from . import realisations, take
+from . import code, realisations, take
 from .point import UNSURE, Point, gain, grain, suffices
 
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
@@ -295,5 +295,5 @@ def search(simulator: Any, link: Any) -> Any:
                  "bad_mean_s": a.bad_mean, "bad_sd_s": a.bad_sd, "good_mean_s": a.good_mean, "good_sd_s": a.good_sd,
                  "return_trace": a.return_trace, "return_rate_bps": a.return_rate},
         "goal": a.goal, "tolerance": a.tolerance, "duration_s": link.duration(), "seeds": a.seeds,
-        "simulations": simulator.done, "recovery": found, "take": take.take(a.goal, found),
+        "simulations": simulator.done, "recovery": found, "take": take.take(a.goal, found), "code": code.trade(a, link.trace, found),
     }
