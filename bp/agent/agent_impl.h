@@ -68,16 +68,6 @@ struct queue {
     bool gone; /* its link was removed: its bundles are placed elsewhere */
 };
 
-/* The bundles of a neighbour or user in the queue of a link. It exists while there are any. */
-struct party {
-    struct list node; /* in queue.parties */
-    struct hash_node by_key;
-    const struct queue *queue;
-    uint64_t id;
-    uint64_t bundles;
-    struct excess_node bytes[BUNDLE_PRIORITIES]; /* in queue.party_bytes, by its priority */
-};
-
 /* Bundles admitted for one route: a link, the endpoints here, or waiting without a route. */
 struct route_share {
     uint64_t reserved[2]; /* QUOTA_BUNDLES, QUOTA_BYTES: in the part that is reserved for it */
@@ -370,12 +360,14 @@ void sending_check(const struct agent *a, const struct queue *q);
 
 /* agent_party.c. enter, leave: the bundle is in the queue of a link. alone: all of the queue's
  * bundles are of one party. behind: bytes in the bands of this priority that have their turns after
- * this many bytes more of the party. free: the parties of all queues, which must be unused. */
+ * this many bytes more of the party. gone: this neighbour has no link any more. free: the parties
+ * of all queues, which must be unused. */
 void party_enter(struct agent *a, struct record *r);
 void party_leave(struct agent *a, struct record *r);
 bool party_alone(const struct queue *q);
 uint64_t party_behind(const struct agent *a, const struct queue *q, uint64_t id,
                       enum bundle_priority priority, uint64_t bytes);
+void parties_gone(struct agent *a, uint64_t id);
 void parties_free(struct agent *a);
 void parties_check(const struct agent *a, const struct queue *q);
 

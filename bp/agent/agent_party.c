@@ -9,14 +9,31 @@
  * There can be as many parties as bundles: peers that connected once, each with its own name. So
  * parties are found by hash, and no question visits all of them (base/excess.h).
  *
- * What can go wrong: no memory for a party; then its bundles count as before all others.
+ * Neighbours without a link share one turn in the queue. So they count as one party here, too:
+ * `common`. A neighbour that returns leaves it with its next bundle.
+ *
+ * What can go wrong: no memory for a party; then its bundles count as before all others. No memory
+ * for the common one; then a neighbour that has gone counts singly.
  */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
 
-#define PARTY_DEPTH 128 /* steps of a question; beyond it, ranks would not be random */
+#define PARTY_DEPTH 128         /* steps of a question; beyond it, ranks would not be random */
+#define PARTY_COMMON UINT64_MAX /* id of the common party of a queue */
+
+/* The bundles of a neighbour or user in the queue of a link. It exists while there are any. */
+struct party {
+    struct list node; /* in queue.parties; the common one is in no list */
+    struct hash_node by_key;
+    struct queue *queue;
+    uint64_t id;
+    uint64_t bundles;                            /* of the common one: of all its members */
+    uint64_t has[BUNDLE_PRIORITIES];             /* bytes of these, by priority */
+    struct excess_node bytes[BUNDLE_PRIORITIES]; /* in queue.party_bytes: what counts here */
+    struct party *common;                        /* its bytes count there; NULL: here */
+};
 
 static uint64_t key_of(const struct agent *a, const struct queue *q, uint64_t id)
 {
@@ -45,24 +62,92 @@ static struct party *get_party(struct agent *a, struct queue *q, uint64_t id)
     const uint64_t key = key_of(a, q, id);
     p->queue = q;
     p->id = id;
+    list_init(&p->node);
     for (int i = 0; i < BUNDLE_PRIORITIES; i++)
         excess_node_init(&p->bytes[i], key);
     hash_add(&a->link_parties, &p->by_key, key);
-    list_add_tail(&q->parties, &p->node);
+    if (id != PARTY_COMMON)
+        list_add_tail(&q->parties, &p->node);
     return p;
+}
+
+static void free_party(struct agent *a, struct party *p)
+{
+    assert(p->bundles == 0);
+    hash_sub(&a->link_parties, &p->by_key);
+    list_sub(&p->node);
+    free(p);
+}
+
+static void add_bytes(struct party *p, int priority, uint64_t bytes)
+{
+    struct excess_node *n = &p->bytes[priority];
+    excess_set(&p->queue->party_bytes[priority], n, n->amount + bytes);
+}
+
+static void sub_bytes(struct party *p, int priority, uint64_t bytes)
+{
+    struct excess_node *n = &p->bytes[priority];
+    assert(n->amount >= bytes);
+    excess_set(&p->queue->party_bytes[priority], n, n->amount - bytes);
+}
+
+static void move_bytes(struct party *from, struct party *to, const uint64_t has[BUNDLE_PRIORITIES])
+{
+    for (int i = 0; i < BUNDLE_PRIORITIES; i++) {
+        sub_bytes(from, i, has[i]);
+        add_bytes(to, i, has[i]);
+    }
+}
+
+static void leave_common(struct agent *a, struct party *p)
+{
+    struct party *common = p->common;
+    if (common == NULL)
+        return;
+    assert(common->bundles >= p->bundles);
+    p->common = NULL;
+    move_bytes(common, p, p->has);
+    common->bundles -= p->bundles;
+    if (common->bundles == 0)
+        free_party(a, common);
+}
+
+static void enter_common(struct agent *a, struct party *p)
+{
+    struct party *common = p->common == NULL ? get_party(a, p->queue, PARTY_COMMON) : NULL;
+    if (common == NULL)
+        return;
+    p->common = common;
+    move_bytes(p, common, p->has);
+    common->bundles += p->bundles;
 }
 
 void party_enter(struct agent *a, struct record *r)
 {
-    struct queue *q = r->queue;
     assert(!r->in_party && r->link != TO_ENDPOINT);
-    struct party *p = get_party(a, q, turns_party(r));
+    struct party *p = get_party(a, r->queue, turns_party(r));
     if (p == NULL)
         return;
-    struct excess_node *bytes = &p->bytes[r->priority];
     r->in_party = 1;
     p->bundles++;
-    excess_set(&q->party_bytes[r->priority], bytes, bytes->amount + r->bytes);
+    p->has[r->priority] += r->bytes;
+    if (p->common != NULL)
+        p->common->bundles++;
+    add_bytes(p->common != NULL ? p->common : p, r->priority, r->bytes);
+    if (turns_gone(r))
+        enter_common(a, p);
+    else
+        leave_common(a, p);
+}
+
+void parties_gone(struct agent *a, uint64_t id)
+{
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        struct party *p = a->links[i] == NULL ? NULL : find_party(a, &a->links[i]->queue, id);
+        if (p != NULL)
+            enter_common(a, p);
+    }
 }
 
 void party_leave(struct agent *a, struct record *r)
@@ -71,15 +156,15 @@ void party_leave(struct agent *a, struct record *r)
     if (!r->in_party)
         return;
     struct party *p = find_party(a, q, turns_party(r));
-    assert(p != NULL && p->bundles > 0 && p->bytes[r->priority].amount >= r->bytes);
-    struct excess_node *bytes = &p->bytes[r->priority];
+    assert(p != NULL && p->bundles > 0 && p->has[r->priority] >= r->bytes);
+    struct party *common = p->common;
     r->in_party = 0;
-    excess_set(&q->party_bytes[r->priority], bytes, bytes->amount - r->bytes);
-    if (--p->bundles > 0)
-        return;
-    hash_sub(&a->link_parties, &p->by_key);
-    list_sub(&p->node);
-    free(p);
+    p->has[r->priority] -= r->bytes;
+    sub_bytes(common != NULL ? common : p, r->priority, r->bytes);
+    if (common != NULL && --common->bundles == 0)
+        free_party(a, common);
+    if (--p->bundles == 0)
+        free_party(a, p);
 }
 
 void parties_free(struct agent *a)
@@ -101,6 +186,7 @@ uint64_t party_behind(const struct agent *a, const struct queue *q, uint64_t id,
                       enum bundle_priority priority, uint64_t bytes)
 {
     const struct party *own = find_party(a, q, id);
+    own = own != NULL && own->common != NULL ? own->common : own;
     const uint64_t turns = bytes + (own == NULL ? 0 : own->bytes[priority].amount);
     return excess_over(&q->party_bytes[priority], turns); /* never of its own party */
 }
@@ -111,15 +197,21 @@ uint64_t party_behind(const struct agent *a, const struct queue *q, uint64_t id,
 
 void parties_check(const struct agent *a, const struct queue *q)
 {
-    uint64_t bundles = 0, bytes[BUNDLE_PRIORITIES] = {0};
+    uint64_t bundles = 0, shared = 0, bytes[BUNDLE_PRIORITIES] = {0};
+    const struct party *common = find_party(a, q, PARTY_COMMON);
     list_for_each (it, &q->parties) {
         const struct party *p = container_of(it, struct party, node);
         assert(p->bundles > 0 && p->queue == q && find_party(a, q, p->id) == p);
+        assert(p->common == NULL || p->common == common);
         bundles += p->bundles;
-        for (int i = 0; i < BUNDLE_PRIORITIES; i++)
-            bytes[i] += p->bytes[i].amount;
+        shared += p->common != NULL ? p->bundles : 0;
+        for (int i = 0; i < BUNDLE_PRIORITIES; i++) {
+            bytes[i] += p->has[i];
+            assert(p->bytes[i].amount == (p->common != NULL ? 0 : p->has[i]));
+        }
     }
-    assert(bundles <= q->bundles);
+    assert(bundles <= q->bundles && shared == (common == NULL ? 0 : common->bundles));
+    assert(common == NULL || shared > 0);
     for (int i = 0; i < BUNDLE_PRIORITIES; i++) {
         assert(excess_check(&q->party_bytes[i]) <= PARTY_DEPTH);
         assert(bytes[i] == excess_over(&q->party_bytes[i], 0) && bytes[i] <= q->backlog[i].bytes);

@@ -142,6 +142,7 @@ void quota_sub_peer(struct agent *a, uint64_t id)
         a->parties--;
         a->peer_changes++;
         list_sub(&x->sharing);
+        parties_gone(a, id);
     }
     quota_share_out(a);
     account_unpin(a, &a->peers, x);

@@ -111,6 +111,12 @@ uint64_t turns_party(const struct record *r)
     return h->user != NULL ? h->user->by_id.hash : h->peer->by_id.hash;
 }
 
+bool turns_gone(const struct record *r)
+{
+    const struct holder *h = holder_of(r);
+    return h->user == NULL && h->peer->links == 0;
+}
+
 static bool is_gone(const struct agent *a, const struct turn *party)
 {
     if (!party->neighbour)

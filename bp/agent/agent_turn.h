@@ -57,6 +57,8 @@ struct turns {
 void turns_init(struct turns *t);
 /* The party of a bundle: its user, or its neighbour. */
 uint64_t turns_party(const struct record *r);
+/* Is it of a neighbour that has no link now? */
+bool turns_gone(const struct record *r);
 /* Adds a bundle that is in no list after all others of its source. */
 void turns_add(struct agent *a, struct turns *t, struct record *r);
 /* The same for a bundle that had its turn and was not forwarded. It is not counted again (pays: it
