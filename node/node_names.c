@@ -61,11 +61,7 @@ static const struct node_link *next_holder(const struct node *n, const struct ei
 static bool is_planned(const struct node *n, const struct eid *peer)
 {
     uint64_t number;
-    if (n->plan == NULL || !plan_router_number(peer, &number))
-        return false;
-    const struct plan *p = n->plan->plan;
-    const uint64_t own = plan_router_node(n->plan->router);
-    return plan_meets(p, own, number) || plan_meets(p, number, own);
+    return n->plan != NULL && plan_router_number(peer, &number) && node_plan_meets(n->plan, number);
 }
 
 /* l: the first link that the name is reserved for; NULL: the contact plan reserves it. */

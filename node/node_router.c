@@ -29,9 +29,17 @@ static struct router_answer ask_links(void *router, const struct router_query *q
     return answer;
 }
 
+static bool only_routed(const void *router, uint32_t link)
+{
+    const struct node *n = router;
+    const struct node_link *l = link < n->links_len ? n->links[link] : NULL;
+    return l == NULL || l->cla == NULL || l->cla->ops->reaches == NULL;
+}
+
 struct router node_router(struct node *n)
 {
-    static const struct router_ops ops = {.by_destination = true, .ask = ask_links};
+    static const struct router_ops ops = {
+        .by_destination = true, .by_routes = only_routed, .ask = ask_links};
     return (struct router){.ops = &ops, .state = n};
 }
 

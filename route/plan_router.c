@@ -114,7 +114,7 @@ static bool has_missed(struct plan_router *r, struct way *w, const struct plan_h
     tick since = start > w->down ? start : w->down;
     tick until = tick_add(since, PLAN_ROUTER_GRACE);
     if (now < until)
-        r->check = tick_min(r->check, until);
+        way_check(r, w, until);
     w->shunned = w->shunned || now >= until;
     return now >= until;
 }
@@ -459,6 +459,7 @@ int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
         free(r);
         return HELIO_ENOMEM;
     }
+    assert(other->ops->by_destination);
     r->plan = plan;
     r->plans = 1;
     r->node = node;
@@ -486,9 +487,26 @@ void plan_router_free(struct plan_router *r)
     free(r);
 }
 
+/* Answers of the other router, if these are. */
+static bool is_alike(const void *router, const struct eid *destination)
+{
+    const struct plan_router *r = router;
+    uint64_t to;
+    return !plan_router_number(destination, &to) || !plan_knows(r->plan, to);
+}
+
+static bool asks_routes(const void *router, uint32_t link)
+{
+    const struct router *other = &((const struct plan_router *)router)->other;
+    return other->ops->by_routes != NULL && other->ops->by_routes(other->state, link);
+}
+
 struct router plan_router(struct plan_router *r)
 {
-    static const struct router_ops ops = {.ask = ask_ways,
+    static const struct router_ops ops = {.alike = is_alike,
+                                          .by_routes = asks_routes,
+                                          .uses = way_uses,
+                                          .ask = ask_ways,
                                           .note = note_plan,
                                           .changed = way_changed,
                                           .touches = way_touched,
@@ -510,17 +528,17 @@ int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour)
         r->ways_cap = more;
     }
     w = w == NULL ? &r->ways[r->ways_len++] : w;
-    *w = (struct way){.neighbour = neighbour, .link = link, .shunned = true};
-    r->relinked = true;
+    *w = (struct way){.neighbour = neighbour, .link = link, .shunned = true, .check = TICK_NEVER};
+    r->relinked = r->relinked || way_uses(r, link);
     return 0;
 }
 
 void plan_router_unlink(struct plan_router *r, uint32_t link)
 {
     struct way *w = way_find(r, link);
+    r->relinked = r->relinked || way_uses(r, link);
     if (w != NULL)
         *w = r->ways[--r->ways_len];
-    r->relinked = true;
 }
 
 void plan_router_rules(struct plan_router *r, bool keep, const uint64_t *excluded, size_t len)
@@ -539,6 +557,7 @@ uint64_t plan_router_node(const struct plan_router *r)
 
 void plan_router_changed(struct plan_router *r, tick now)
 {
+    r->relinked = true; /* neighbours may have contacts now */
     r->edge = way_next_edge(r, now);
 }
 
@@ -552,7 +571,6 @@ void plan_router_replace(struct plan_router *r, struct plan *plan, tick now)
 {
     r->plan = plan;
     r->plans++;
-    r->relinked = true;
     r->pending_id = 0; /* its contacts were of the former one */
     r->copies = 0;
     plan_router_changed(r, now);

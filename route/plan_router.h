@@ -6,7 +6,7 @@
  *
  * The agent asks again for the bundles queued for a link when its contact has ended, or when the
  * link stays down during a contact. It asks for all bundles when a link comes up that other routes
- * avoided.
+ * avoided. A link to a neighbour without contacts changes no answer of the plan.
  *
  * Pure. Times of the plan are ahead of the agent's clock by plan_router_ahead: the offset of a wall
  * clock, or 0.
@@ -23,7 +23,7 @@ struct plan_router;
 #define PLAN_ROUTER_GRACE TICK_S
 
 /* The plan is borrowed; after each change call plan_router_changed. `other` is the router for
- * destinations that are not in the plan. Returns 0 or HELIO_ENOMEM. */
+ * destinations that are not in the plan: a router by destination. Returns 0 or HELIO_ENOMEM. */
 int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
                     const struct router *other, tick now);
 void plan_router_free(struct plan_router *r); /* NULL is allowed */

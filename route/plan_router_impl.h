@@ -18,6 +18,7 @@ struct way {
     uint32_t link;
     bool up;
     tick down;        /* since then; 0: before the router saw it */
+    tick check;       /* bundles queued for it are asked for again if it is down then */
     bool shunned;     /* while it was down, some answer avoided it */
     uint64_t contact; /* of the last answer, or active at the last look; 0: none */
     bool touched;     /* by the last change: the agent must ask again for its bundles */
@@ -66,12 +67,12 @@ struct plan_router {
     size_t excluded_len;
     struct way *ways;
     size_t ways_len, ways_cap;
-    bool relinked; /* plan_begin_by must be called again: links have changed */
+    /* plan_begin_by must be called again: links to neighbours with contacts have changed. */
+    bool relinked;
     struct hash bookings;
-    bool touched;       /* bundles without a link must be asked for again */
-    bool links_touched; /* bundles of all links must be asked for again */
-    tick edge;          /* next start or end of a contact of this node */
-    tick check;         /* of links that are still down */
+    bool touched; /* bundles without a link must be asked for again */
+    tick edge;    /* next start or end of a contact of this node */
+    tick check;   /* the earliest way.check */
     struct plan_router_totals totals;
     struct plan_route pending; /* of the last answer */
     enum plan_priority pending_priority;
@@ -144,7 +145,10 @@ struct way *way_to(const struct plan_router *r, uint64_t neighbour);
 bool way_barred(const struct router_query *q, const struct way *w);
 /* The first start or end of a contact or range of this node after now. */
 tick way_next_edge(const struct plan_router *r, tick now);
+/* It may have to be asked for again at this time. */
+void way_check(struct plan_router *r, struct way *w, tick at);
 /* Functions of router_ops. */
+bool way_uses(const void *router, uint32_t link);
 bool way_changed(void *router, uint32_t link, const struct router_link *state, tick now);
 bool way_touched(const void *router, int link);
 tick way_deadline(const void *router);

@@ -56,7 +56,7 @@ static uint64_t contact_now(const struct plan_router *r, uint64_t neighbour, tic
 
 static void touch_none(struct plan_router *r)
 {
-    r->touched = r->links_touched = false;
+    r->touched = false;
     for (size_t i = 0; i < r->ways_len; i++)
         r->ways[i].touched = false;
 }
@@ -69,17 +69,16 @@ bool way_changed(void *router, uint32_t link, const struct router_link *state, t
     struct plan_router *r = router;
     struct way *w = way_find(r, link);
     touch_none(r);
-    r->links_touched = r->totals.others > 0; /* the other router's answers may depend on any link */
     if (w == NULL || (w->up == (state->used && state->up)))
-        return r->links_touched;
+        return false;
     w->up = state->used && state->up;
     w->down = w->up ? 0 : now;
-    if (!w->up)
-        r->check = tick_min(r->check, tick_add(now, PLAN_ROUTER_GRACE));
+    /* without a contact no answer is other than before */
     const bool used = plan_at(r->plan, r->node, w->neighbour, plan_time(r, now)) != 0;
-    const bool all =
-        w->up && w->shunned && used; /* without a contact no answer is other than before */
-    bool any = r->links_touched || all;
+    if (!w->up && used)
+        way_check(r, w, tick_add(now, PLAN_ROUTER_GRACE));
+    const bool all = w->up && w->shunned && used;
+    bool any = all;
     r->touched = all;
     size_t twins = 0;
     for (size_t i = 0; i < r->ways_len; i++)
@@ -93,6 +92,19 @@ bool way_changed(void *router, uint32_t link, const struct router_link *state, t
     return any;
 }
 
+bool way_uses(const void *router, uint32_t link)
+{
+    const struct plan_router *r = router;
+    const struct way *w = way_find(r, link);
+    return w != NULL && plan_meets(r->plan, r->node, w->neighbour);
+}
+
+void way_check(struct plan_router *r, struct way *w, tick at)
+{
+    w->check = tick_min(w->check, at);
+    r->check = tick_min(r->check, at);
+}
+
 tick way_deadline(const void *router)
 {
     const struct plan_router *r = router;
@@ -104,15 +116,17 @@ bool way_expire(void *router, tick now)
     struct plan_router *r = router;
     if (now < r->edge && now < r->check)
         return false;
-    const bool missed = r->check <= now;
     bool any = false;
-    r->check = missed ? TICK_NEVER : r->check;
+    r->check = TICK_NEVER;
     r->edge = way_next_edge(r, now);
     touch_none(r);
     for (size_t i = 0; i < r->ways_len; i++) {
         struct way *w = &r->ways[i];
         const uint64_t is = contact_now(r, w->neighbour, now);
-        w->touched = (w->contact != 0 && w->contact != is) || (missed && !w->up);
+        const bool missed = w->check <= now && !w->up;
+        w->check = w->check <= now ? TICK_NEVER : w->check;
+        r->check = tick_min(r->check, w->check);
+        w->touched = (w->contact != 0 && w->contact != is) || missed;
         r->touched = r->touched || w->contact != is; /* there may be volume again, also elsewhere */
         w->contact = is;
         any = any || w->touched;
@@ -124,7 +138,7 @@ bool way_touched(const void *router, int link)
 {
     const struct plan_router *r = router;
     const struct way *w = link < 0 ? NULL : way_find(r, (uint32_t)link);
-    return link < 0 ? r->touched : r->links_touched || (w != NULL && w->touched);
+    return link < 0 ? r->touched : w != NULL && w->touched;
 }
 
 /* --- what they have --- */

@@ -254,28 +254,29 @@ void agent_reroute(struct agent *a)
  * not asked for. */
 static bool is_of_node(const struct eid_pattern *p)
 {
-    return p->eid.scheme == EID_IPN && !p->any && !p->any_node && !p->ranges;
+    return (p->eid.scheme == EID_IPN || p->eid.scheme == EID_DTN) && !p->any && !p->any_node &&
+           !p->ranges;
 }
 
-/* Does the router know no more than these routes? */
-static bool routes_decide(const struct agent *a)
-{
-    return a->router.state == &a->routes && a->router.ops->by_destination;
-}
-
+/* Bundles whose answers are not alike do not depend on static routes. */
 static void reroute_pattern(struct agent *a, const struct eid_pattern *p)
 {
-    if (!routes_decide(a) || !is_of_node(p)) {
+    const struct router_ops *ops = a->router.ops;
+    if (ops->alike == NULL && (!ops->by_destination || !is_of_node(p))) {
         agent_reroute(a);
         return;
     }
-    kinds_ask_node(a, &p->eid);
+    if (is_of_node(p))
+        kinds_ask_node(a, &p->eid);
+    else
+        kinds_ask_alike(a);
     a->heads = a->counters.bundles > 0;
 }
 
 bool ask_link_nodes(struct agent *a, uint32_t link)
 {
-    if (!routes_decide(a))
+    const struct router_ops *ops = a->router.ops;
+    if (ops->by_routes == NULL || !ops->by_routes(a->router.state, link))
         return false;
     for (size_t i = 0; i < a->routes.len; i++)
         if (a->routes.at[i].link == link && !is_of_node(&a->routes.at[i].pattern))

@@ -433,8 +433,10 @@ void agent_await_route(struct agent *a, struct record *r, const struct agent_hea
 /* Asks the router for bundles without a route and places them, up to one slice. */
 void agent_place_all(struct agent *a);
 void agent_place_anew(struct agent *a); /* the same, also for queued bundles of links */
-/* for those at the heads of these queues, and for due ones */
+/* for those at the heads of these queues, unless they are booked, and for due ones */
 void agent_place_heads(struct agent *a);
+/* for those that another length limit of this link concerns; least: the lower one of both */
+void agent_place_longer(struct agent *a, uint32_t link, uint64_t least);
 void agent_place_touched(struct agent *a); /* for those that the router's latest change concerns */
 void agent_place_slice(struct agent *a);
 bool agent_places(const struct agent *a); /* there is more to do */
@@ -488,8 +490,8 @@ uint64_t ask_work(const struct agent *a);
 #define ASK_WORK_NS 100    /* approximate time of a unit */
 #define ASK_REST 3 /* times as long as questions after a change have taken, nothing is asked */
 /* Requests questions for all bundles to the nodes of this link's routes, wherever they wait, and
- * for the heads of queues. False: its routes are for more than single nodes, or another router
- * answers. */
+ * for the heads of queues. False: its routes are for more than single nodes, or the router uses it
+ * for others, too. */
 bool ask_link_nodes(struct agent *a, uint32_t link);
 /* Notes that it is in the queue of its link by this answer; an earlier booking ends. */
 void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A router by destination (router_ops.by_destination) has one answer for all bundles of a kind.
- * After a change the agent asks for the first bundle of each kind. If the route has changed, the
- * bundles move one by one, over all such kinds in order of priority, then of arrival. With other
- * routers, or without memory for a kind, bundles are in the rest of their place, and the router is
- * asked for each. All of this is done in slices: work that a call could not do stays due, and the
- * agent's deadline is 0 until it is done. New bundles of the same kind already get the new answer.
+ * A router by destination (router_ops.by_destination, alike) has one answer for all bundles of a
+ * kind. After a change the agent asks for the first bundle of each kind. If the route has changed,
+ * the bundles move one by one, over all such kinds in order of priority, then of arrival. Bundles
+ * to other destinations, or without memory for a kind, are in the rests of their place, and the
+ * router is asked for each. All of this is done in slices: work that a call could not do stays due,
+ * and the agent's deadline is 0 until it is done. New bundles of the same kind already get the new
+ * answer.
  */
 #include "bp/agent/agent_kind.h"
 
@@ -28,30 +29,49 @@ static void init_kind(struct kind *k, struct kinds *of)
     heap_node_init(&k->turn);
 }
 
+static void init_rest(struct kind *k, struct kinds *of, enum bundle_priority priority)
+{
+    init_kind(k, of);
+    k->rest = true;
+    k->priority = priority;
+}
+
 void kinds_init(struct kinds *w)
 {
     list_init(&w->idle);
     for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
-        init_kind(&w->rest[p], w);
-        w->rest[p].rest = true;
-        w->rest[p].priority = (enum bundle_priority)p;
+        init_rest(&w->single[p], w, (enum bundle_priority)p);
+        init_rest(&w->rest[p], w, (enum bundle_priority)p);
     }
     assert(list_empty(&w->idle));
+}
+
+static void free_rest(struct kind *k)
+{
+    assert(k->rest && list_empty(&k->records) && list_empty(&k->asking));
+    list_sub(&k->node);
 }
 
 void kinds_fini(struct kinds *w)
 {
     assert(list_empty(&w->idle));
     for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
-        assert(list_empty(&w->rest[p].records) && list_empty(&w->rest[p].asking));
-        list_sub(&w->rest[p].node);
+        free_rest(&w->single[p]);
+        free_rest(&w->rest[p]);
     }
 }
 
 /* Egress rules distinguish bundles that a router does not. */
-static bool answers_alike(const struct agent *a)
+static bool has_kinds(const struct agent *a)
 {
-    return a->router.ops->by_destination && permits_len(a->permits[PERMIT_OUT]) == 0;
+    const struct router_ops *ops = a->router.ops;
+    return (ops->by_destination || ops->alike != NULL) && permits_len(a->permits[PERMIT_OUT]) == 0;
+}
+
+static bool is_alike(const struct agent *a, const struct eid *destination)
+{
+    const struct router_ops *ops = a->router.ops;
+    return ops->alike == NULL ? ops->by_destination : ops->alike(a->router.state, destination);
 }
 
 static struct kinds *place_of(struct agent *a, const struct record *r)
@@ -176,13 +196,17 @@ void kind_enter(struct agent *a, struct record *r, const struct agent_head *h)
     assert(r->kind == NULL && list_empty(&r->alike) && r->role != ROLE_COPY);
     struct kinds *of = place_of(a, r);
     struct kind *k = NULL;
-    if (answers_alike(a) && !r->was_declined) {
-        struct agent_head own;
-        if (h == NULL)
-            record_head(r, &own);
-        k = kind_of(a, of, r, h == NULL ? &own : h);
+    bool alike = a->router.ops->by_destination;
+    struct agent_head own;
+    if (h == NULL && (has_kinds(a) || a->router.ops->alike != NULL)) {
+        record_head(r, &own);
+        h = &own;
     }
-    r->kind = k != NULL ? k : &of->rest[r->qos.priority];
+    if (h != NULL)
+        alike = is_alike(a, &h->destination);
+    if (alike && has_kinds(a) && !r->was_declined)
+        k = kind_of(a, of, r, h);
+    r->kind = k != NULL ? k : alike ? &of->rest[r->qos.priority] : &of->single[r->qos.priority];
     list_add_tail(&r->kind->records, &r->alike);
     assert(r->kind->of == of);
 }
@@ -202,22 +226,54 @@ void kind_leave(struct agent *a, struct record *r)
     free(k);
 }
 
-static void ask_rests(struct agent *a, struct kinds *w)
+static void enter_asking(struct agent *a, struct kind *rest)
+{
+    if (!list_empty(&rest->asking) && list_empty(&rest->node))
+        list_add_tail(&a->asking, &rest->node);
+}
+
+static void ask_rests(struct agent *a, struct kind rest[BUNDLE_PRIORITIES])
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
-        struct kind *rest = &w->rest[p];
-        list_move_all(&rest->records,
-                      rest->asking.prev); /* behind those that were not asked for yet */
-        if (!list_empty(&rest->asking) && list_empty(&rest->node))
-            list_add_tail(&a->asking, &rest->node);
+        list_move_all(&rest[p].records,
+                      rest[p].asking.prev); /* behind those that were not asked for yet */
+        enter_asking(a, &rest[p]);
     }
+}
+
+static void ask_alike(struct agent *a, struct kinds *w)
+{
+    ask_rests(a, w->rest);
+    list_move_all(&w->idle, a->asking.prev); /* to its end */
+    assert(list_empty(&w->idle));
 }
 
 void kinds_ask(struct agent *a, struct kinds *w)
 {
-    ask_rests(a, w);
-    list_move_all(&w->idle, a->asking.prev); /* to its end */
-    assert(list_empty(&w->idle));
+    ask_rests(a, w->single);
+    ask_alike(a, w);
+}
+
+void kinds_ask_alike(struct agent *a)
+{
+    ask_alike(a, &a->unrouted_kinds);
+    for (uint32_t i = 0; i < a->links_cap; i++)
+        if (a->links[i] != NULL)
+            ask_alike(a, &a->links[i]->kinds);
+}
+
+void kinds_ask_longer(struct agent *a, struct kinds *w, uint64_t bytes)
+{
+    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
+        struct kind *single = &w->single[p];
+        list_for_each_safe (it, &single->records) {
+            if (container_of(it, struct record, alike)->bytes <= bytes)
+                continue;
+            list_sub(it);
+            list_add_tail(&single->asking, it);
+        }
+        enter_asking(a, single);
+    }
 }
 
 /* Of those that are to be moved each bundle is asked for. */
@@ -236,10 +292,10 @@ void kinds_ask_node(struct agent *a, const struct eid *node)
     if (t != NULL)
         list_for_each (it, &t->kinds)
             ask_kind(a, container_of(it, struct kind, beside));
-    ask_rests(a, &a->unrouted_kinds);
+    ask_rests(a, a->unrouted_kinds.rest);
     for (uint32_t i = 0; i < a->links_cap; i++)
         if (a->links[i] != NULL)
-            ask_rests(a, &a->links[i]->kinds);
+            ask_rests(a, a->links[i]->kinds.rest);
 }
 
 void kinds_ask_moving(struct agent *a)
@@ -296,7 +352,7 @@ static void ask_one(struct agent *a)
     struct kind *k = container_of(list_first(&a->asking), struct kind, node);
     if (k->rest && list_empty(&k->asking)) {
         list_sub(&k->node);
-    } else if (k->rest || !answers_alike(a)) {
+    } else if (k->rest || !has_kinds(a) || !is_alike(a, &k->destination)) {
         place_first(a, k->rest ? &k->asking : &k->records); /* k may be freed */
     } else if (agent_goes_elsewhere(a, first_of(&k->records))) {
         list_sub(&k->node);
@@ -380,15 +436,18 @@ static uint64_t check_kinds(const struct list *l)
     return n;
 }
 
+static uint64_t check_rest(const struct kind *rest, const struct kinds *of)
+{
+    assert(rest->rest && rest->of == of && !heap_has(&rest->turn));
+    assert(list_empty(&rest->asking) || !list_empty(&rest->node));
+    return check_list(rest, &rest->records) + check_list(rest, &rest->asking);
+}
+
 static uint64_t check_place(const struct kinds *w)
 {
     uint64_t n = check_kinds(&w->idle);
-    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
-        const struct kind *rest = &w->rest[p];
-        assert(rest->rest && rest->of == w && !heap_has(&rest->turn));
-        assert(list_empty(&rest->asking) || !list_empty(&rest->node));
-        n += check_list(rest, &rest->records) + check_list(rest, &rest->asking);
-    }
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        n += check_rest(&w->rest[p], w) + check_rest(&w->single[p], w);
     return n;
 }
 

@@ -32,8 +32,8 @@ struct target {
     struct eid node;
 };
 
-/* Bundles that wait in one place, for which a router by destination has one answer. A rest has all
- * other bundles of one priority; the router is asked for each of them. */
+/* Bundles that wait in one place, for which the router has one answer. A rest has other bundles of
+ * one priority; the router is asked for each of them. */
 struct kind {
     struct hash_node by_key; /* not for a rest */
     struct target *target;   /* likewise */
@@ -55,7 +55,9 @@ struct kind {
  * without a route. */
 struct kinds {
     struct list idle;
-    struct kind rest[BUNDLE_PRIORITIES];
+    /* Bundles to destinations whose answers are not alike (router_ops.alike); all others that are
+     * in no kind. */
+    struct kind single[BUNDLE_PRIORITIES], rest[BUNDLE_PRIORITIES];
 };
 
 void kinds_init(struct kinds *w);
@@ -68,8 +70,12 @@ void kind_leave(struct agent *a, struct record *r);
 void kind_retry(struct agent *a, const struct record *r);
 /* Requests questions for all bundles of this place. */
 void kinds_ask(struct agent *a, struct kinds *w);
-/* Requests questions for all bundles to this node, in all places, and for the rests. */
+/* Requests questions for all bundles with answers that are alike, in all places: for those to this
+ * node, and those in no kind; for all. */
 void kinds_ask_node(struct agent *a, const struct eid *node);
+void kinds_ask_alike(struct agent *a);
+/* Requests questions for all others of this place that are longer than so many bytes. */
+void kinds_ask_longer(struct agent *a, struct kinds *w, uint64_t bytes);
 /* Requests questions also for bundles that were to be moved: the router has changed. */
 void kinds_ask_moving(struct agent *a);
 /* Are questions or moves left to do? */

@@ -299,9 +299,10 @@ void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struc
     struct link *l = link_at(a, link);
     if (l == NULL || l->bundle_max == bundle_max)
         return;
+    const uint64_t before = l->bundle_max;
     l->bundle_max = bundle_max;
-    if (!ask_link_nodes(a, link))
-        agent_reroute(a);
+    const bool first = before == 0 || (bundle_max != 0 && bundle_max < before);
+    agent_place_longer(a, link, first ? bundle_max : before);
 }
 
 void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now)

@@ -266,10 +266,12 @@ void agent_retry(struct agent *a, struct record *r)
         stand_again(a, r);
 }
 
-/* Questions for a link's kinds (kinds_due) do not include bundles at the heads of its queues. */
+/* Questions for a link's kinds (kinds_due) do not include bundles at the heads of its queues. A
+ * bundle in a kind has no booking. */
 static bool must_ask(const struct agent *a, const struct record *r)
 {
-    return !r->queue->open || kinds_due(a) || (a->router.ops->note != NULL && r->booking == 0);
+    const bool books = a->router.ops->note != NULL && (r->kind == NULL || r->kind->rest);
+    return !r->queue->open || kinds_due(a) || (books && r->booking == 0);
 }
 
 void agent_go_on(struct agent *a, struct record *r)
@@ -342,6 +344,36 @@ void agent_place_touched(struct agent *a)
     agent_place_slice(a);
 }
 
+/* Bundles with answers that `touches` does not concern, and that may have this link in them. */
+static void place_alike(struct agent *a, uint32_t link)
+{
+    if (a->router.ops->alike == NULL)
+        return;
+    if (!ask_link_nodes(a, link))
+        kinds_ask_alike(a);
+    agent_place_heads(a);
+}
+
+void agent_place_longer(struct agent *a, uint32_t link, uint64_t least)
+{
+    const struct router_ops *ops = a->router.ops;
+    if (ops->alike == NULL) {
+        if (!ask_link_nodes(a, link))
+            agent_reroute(a);
+        return;
+    }
+    if (ops->uses == NULL || ops->uses(a->router.state, link)) {
+        kinds_ask_longer(a, &a->unrouted_kinds, least);
+        for (uint32_t i = 0; i < a->links_cap; i++) {
+            if (a->links[i] == NULL)
+                continue;
+            bands_each_front(&a->links[i]->queue.bands, place_list_again, a);
+            kinds_ask_longer(a, &a->links[i]->kinds, least);
+        }
+    }
+    place_alike(a, link);
+}
+
 void agent_link_changed(struct agent *a, uint32_t link)
 {
     const struct router_ops *ops = a->router.ops;
@@ -351,8 +383,10 @@ void agent_link_changed(struct agent *a, uint32_t link)
         agent_place_all(a);
     else if (changed)
         agent_place_touched(a);
-    if (ops->touches != NULL)
+    if (ops->touches != NULL) {
+        place_alike(a, link);
         return;
+    }
     if (ask_link_nodes(a, link)) {
         agent_place_heads(a);
         return;
@@ -372,12 +406,21 @@ void agent_link_changed(struct agent *a, uint32_t link)
     agent_place_slice(a);
 }
 
+static void place_unbooked_again(struct agent *a, struct list *l)
+{
+    list_for_each_safe (it, l) {
+        struct record *r = container_of(it, struct record, node);
+        if (r->booking == 0)
+            place_again(a, r);
+    }
+}
+
 void agent_place_heads(struct agent *a)
 {
     a->heads = false;
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (a->links[i] != NULL)
-            bands_each_front(&a->links[i]->queue.bands, place_list_again, a);
+            bands_each_front(&a->links[i]->queue.bands, place_unbooked_again, a);
     }
     agent_place_slice(a);
 }

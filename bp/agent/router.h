@@ -7,7 +7,9 @@
  * The agent asks when it places a bundle: on arrival, after a failure or a pause, and when the
  * `until` of an answer has passed. When the router reports that its answers may have changed, the
  * agent asks for all waiting and queued bundles. It does so in slices, over several calls of the
- * agent. An answer has no effect until the agent notes it (ROUTER_PLACED).
+ * agent. An answer has no effect until the agent notes it (ROUTER_PLACED). After a change of one
+ * link, or of a static route, the agent asks only for bundles whose answers can change: `alike`,
+ * `by_routes`, `uses` and `touches` say so.
  */
 #ifndef BP_ROUTER_H
 #define BP_ROUTER_H
@@ -139,6 +141,14 @@ struct router_ops {
      * the `until` of ROUTER_WAIT is TICK_NEVER. So the agent asks one question for all such equal
      * bundles. */
     bool by_destination;
+    /* The same, for bundles to this destination only. A change of this result is announced with
+     * agent_reroute. NULL: by_destination is valid for all. */
+    bool (*alike)(const void *router, const struct eid *destination);
+    /* Do these answers depend on this link only as the agent's static routes do: for destinations
+     * of routes over it? NULL: false. */
+    bool (*by_routes)(const void *router, uint32_t link);
+    /* Can other answers have this link, now or later? NULL: true. */
+    bool (*uses)(const void *router, uint32_t link);
     struct router_answer (*ask)(void *router, const struct router_query *q);
     /* Can one bundle have routes over both links? True is always permitted; false only if it is
      * certain. When the state of a link changes, the agent asks again for bundles of links that it

@@ -160,9 +160,16 @@ static bool routes_meet(const void *router, uint32_t link, uint32_t other)
     return false;
 }
 
+static bool routes_only(const void *router, uint32_t link)
+{
+    (void)router;
+    (void)link;
+    return true;
+}
+
 struct router routes_router(struct routes *t)
 {
     static const struct router_ops ops = {
-        .by_destination = true, .ask = ask_routes, .meet = routes_meet};
+        .by_destination = true, .by_routes = routes_only, .ask = ask_routes, .meet = routes_meet};
     return (struct router){.ops = &ops, .state = t};
 }

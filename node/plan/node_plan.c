@@ -310,6 +310,12 @@ static void drive_links(void *context)
     node_wake(n);
 }
 
+bool node_plan_meets(const struct node_plan *p, uint64_t neighbour)
+{
+    const uint64_t own = plan_router_node(p->router);
+    return plan_meets(p->plan, own, neighbour) || plan_meets(p->plan, neighbour, own);
+}
+
 int node_plan_link(struct node_link *l)
 {
     struct node_plan *p = l->node->plan;
@@ -317,9 +323,11 @@ int node_plan_link(struct node_link *l)
     if (p == NULL || !plan_router_number(&l->config->peer, &neighbour))
         return 0;
     int rc = plan_router_link(p->router, l->index, neighbour);
-    if (rc == 0)
-        alarm_set(&p->edge, world_now(l->node->world));
-    return rc;
+    if (rc < 0 || !node_plan_meets(p, neighbour))
+        return rc; /* an unconfigured peer must not cost more */
+    alarm_set(&p->edge, world_now(l->node->world));
+    agent_reroute(l->node->agent);
+    return 0;
 }
 
 void node_plan_unlink(struct node_link *l)

@@ -37,6 +37,9 @@ int node_plan_check(const struct config *c, tick wall, bool *is_over, struct con
 void node_plan_rest(struct node *n);  /* nothing happens any more */
 void node_plan_close(struct node *n); /* after that, and after the agent */
 
+/* Has the plan contacts of this node with this neighbour, in either direction, at any time? */
+bool node_plan_meets(const struct node_plan *p, uint64_t neighbour);
+
 /* A link began or is no more; nothing without a plan. */
 int node_plan_link(struct node_link *l);
 void node_plan_unlink(struct node_link *l);

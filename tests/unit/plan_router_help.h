@@ -48,7 +48,7 @@ static inline void contact(struct world *w, uint64_t from, uint64_t to, tick sta
 static inline void begin(struct world *w)
 {
     struct plan_config config;
-    static const struct router_ops other = {.ask = ask_other};
+    static const struct router_ops other = {.by_destination = true, .ask = ask_other};
     const struct router other_router = {&other, w};
     plan_config_default(&config);
     config.margin = false;
