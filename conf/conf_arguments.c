@@ -68,7 +68,9 @@ static void note_word(struct parse *p, unsigned number)
         next += *next == ' ';
     } while (number-- > 0 && *next != '\0' && *next != '\n');
     word += strspn(word, "[");
-    snprintf(p->typed, sizeof p->typed, "%.*s", (int)strcspn(word, "]. \n"), word);
+    size_t len = strcspn(word, "] \n");
+    len -= len >= 3 && strncmp(word + len - 3, "...", 3) == 0 ? 3 : 0;
+    snprintf(p->typed, sizeof p->typed, "%.*s", (int)len, word);
 }
 
 void argument_wrong(struct argp_state *state, const char *format, ...)
