@@ -75,7 +75,7 @@ class CheckTest(NodeCase):
         code, text = self.check(self.lab.write_node(1, [link], log=False))
         self.assertEqual(code, 2)
         self.assertIn("auth.key_file: ", text)
-        self.assertIn("/pipe: a pipe, no regular file", text)
+        self.assertIn("/pipe: a pipe, not a regular file", text)
         code, text = self.check(self.fifo())
         self.assertEqual(code, 2)
         self.assertIn("/pipe: is a pipe, and nobody writes to it", text)
@@ -85,7 +85,7 @@ class CheckTest(NodeCase):
         tls = {**keys, "tls.certificate": self.fifo()}
         code, text = self.run_check(*self.station("tls: required\n" + "".join(f"{key.replace('.', '_')}: {tls[key]}\n" for key in tls)))
         self.assertEqual(code, 2)
-        self.assertRegex(text, "tls_certificate: .*/pipe: a pipe, no regular file")
+        self.assertRegex(text, "tls_certificate: .*/pipe: a pipe, not a regular file")
 
     def test_places(self):
         """What the start would make: the directory is there, and nothing else has the name. Nothing is made."""

@@ -169,7 +169,7 @@ class PlanLiveTest(NodeCase):
                       ("contact", "add", "from=1", "to=2", "end=30min", "rate=1Mbit/s", "owlt=1s")):
             code, text = self.ctl(1, *words)
             self.assertEqual(code, 2, words)
-            self.assertRegex(text, "nowhere|no regular file|next one begins at|write|overlaps|not after its start|unknown", words)
+            self.assertRegex(text, "nowhere|not a regular file|next one begins at|write|overlaps|not after its start|unknown", words)
         before = self.lab.control(1, "plan")
         self.assertEqual((before["contacts"], before["ranges"], before["changes"], len(self.waits())), (2, 1, 0, 1))
         now = self.write_plan(FAR.replace("start: 1h, ", ""), "now.yaml")
