@@ -507,7 +507,7 @@ static const struct command commands[] = {
      "examples (with a provider that has --downlink running):\n"
      "  helio-csts data 127.0.0.1:5200 received.bin --from now-1h --to now+1s\n"
      "  helio-csts data 127.0.0.1:5200 received.bin -t 10s --json\n"
-     "\nexit codes: 0 all went in order, 1 not, 2 usage, 3 frames are missing"}};
+     "\nexit codes: 0 all steps succeeded, 1 one failed, 2 usage, 3 frames are missing"}};
 
 static const char usage[] =
     "Usage: helio-csts provider FIGURES.csv   figures of a station for users to read\n"
