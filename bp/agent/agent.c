@@ -166,6 +166,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->leaving);
     list_init(&a->resuming);
     list_init(&a->sending_waits);
+    list_init(&a->room_waits);
     wastes_init(&a->wastes);
     list_init(&a->asking);
     heap_init(&a->moving);

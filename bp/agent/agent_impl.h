@@ -15,6 +15,7 @@
 #include "bp/agent/agent_kind.h"
 #include "bp/agent/agent_quota.h"
 #include "bp/agent/agent_record.h"
+#include "bp/agent/agent_sending.h"
 #include "bp/agent/agent_service.h"
 #include "bp/agent/agent_state.h"
 #include "bp/agent/agent_waste.h"
@@ -39,18 +40,19 @@
  * The bundles for a link, an endpoint or a registration. They wait in `bands`, by priority; then
  * they are `busy` (given to the link or application, the outcome is open). A bundle whose
  * forwarding failed is `paused` until its time. `resumed`: bundles whose pause was ended, and that
- * will return to the bands.
+ * will return to the bands. `roomless`: paused until there is room for them in transmission.
  */
 struct queue {
     struct list node; /* in agent.ready, when it may have work */
     struct bands bands;
-    struct list busy, paused, resumed;
+    struct list busy, paused, resumed, roomless;
     struct list resuming; /* in agent.resuming, when any are resumed */
     uint64_t busy_len, window;
     /* Bytes of its bundles in counters.sending_bytes. In agent.sending_waits: it must wait for some
      * of these before the next bundle (agent_sending.c). */
     uint64_t sending;
     struct list sending_wait;
+    struct list room_wait; /* in agent.room_waits, while any are roomless */
     struct waste waste;
     struct service service;
     struct list parties;                          /* of a link (agent_party.c) */
@@ -223,6 +225,7 @@ struct agent {
     struct list leaving;                /* links */
     struct list resuming;               /* queues */
     struct list sending_waits;          /* queues */
+    struct list room_waits;             /* queues, in the order of waiting */
     const struct queue *sending_beyond; /* has a first bundle beyond what all may have; or NULL */
     struct hash kinds;                  /* except rests */
     struct hash targets;                /* of these */
@@ -346,17 +349,6 @@ struct shortage_of {
 void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_refusal refusal);
 /* Records that no route is in time. from: the link whose bundle is refused for that, or NO_LINK. */
 void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from);
-
-/* agent_sending.c. permits: may the link get this bundle now? permits_load: may the bundle at the
- * head of a link's queue be loaded, although memory_make_room found no room? Else sending_wait, if
- * the link has bytes in transmission: the queue is woken when bytes return. add: `out` was given to
- * the link; sub: its outcome is known. */
-bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r);
-bool sending_permits_load(const struct agent *a, const struct record *r);
-void sending_wait(struct agent *a, struct queue *q);
-void sending_add(struct agent *a, struct record *r, const struct buf *out);
-void sending_sub(struct agent *a, struct record *r);
-void sending_check(const struct agent *a, const struct queue *q);
 
 /* agent_party.c. enter, leave: the bundle is in the queue of a link. alone: all of the queue's
  * bundles are of one party. behind: bytes in the bands of this priority that have their turns after

@@ -141,7 +141,8 @@ static struct record *next_waiting(struct agent *a, struct queue *q)
         if (b != NULL)
             return container_of(list_first(&b->front), struct record, node);
     }
-    const struct list *from = list_empty(&q->resumed) ? &q->paused : &q->resumed;
+    const struct list *paused = list_empty(&q->roomless) ? &q->paused : &q->roomless;
+    const struct list *from = list_empty(&q->resumed) ? paused : &q->resumed;
     return list_empty(from) ? NULL : container_of(list_first(from), struct record, node);
 }
 
@@ -181,6 +182,7 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     forget_link(a, link);
     list_sub(&l->queue.node);
     list_sub(&l->queue.sending_wait);
+    list_sub(&l->queue.room_wait);
     take_back_given(a, &l->queue.busy);
     waste_lost(a, &l->queue, UINT64_MAX);
     list_sub(&l->queue.waste.node);
@@ -252,6 +254,7 @@ uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now 
     const struct bands *b = &l->queue.bands;
     uint64_t most = stay_ms(&l->queue.busy, now.now, 0);
     most = stay_ms(&l->queue.paused, now.now, stay_ms(&l->queue.resumed, now.now, most));
+    most = stay_ms(&l->queue.roomless, now.now, most);
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
         most = band_stay_ms(&b->of[p], now.now, most);
     list_for_each (it, &b->ranks) { /* 255 at most */

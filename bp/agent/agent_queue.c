@@ -29,6 +29,8 @@ void queue_init(struct queue *q, uint64_t window)
     list_init(&q->resumed);
     list_init(&q->resuming);
     list_init(&q->sending_wait);
+    list_init(&q->roomless);
+    list_init(&q->room_wait);
     waste_init(&q->waste);
     list_init(&q->parties);
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
@@ -39,6 +41,7 @@ void queue_fini(struct queue *q)
 {
     list_sub(&q->resuming);
     list_sub(&q->sending_wait);
+    list_sub(&q->room_wait);
     bands_fini(&q->bands);
 }
 
@@ -55,12 +58,13 @@ void queue_free_spent(struct agent *a)
 bool queue_empty(const struct queue *q)
 {
     return q->bands.waiting == 0 && q->verifying == 0 && list_empty(&q->busy) &&
-           list_empty(&q->paused) && list_empty(&q->resumed);
+           list_empty(&q->paused) && list_empty(&q->resumed) && list_empty(&q->roomless);
 }
 
 void queue_wake(struct agent *a, struct queue *q)
 {
-    if (q->open && list_empty(&q->node) && q->bands.waiting > 0)
+    const bool any = q->bands.waiting > 0 || !list_empty(&q->roomless);
+    if (q->open && list_empty(&q->node) && any)
         list_add_tail(&a->ready, &q->node);
 }
 
@@ -145,6 +149,8 @@ static void take_out(struct agent *a, struct record *r)
         q->busy_len -= state_is_given(r->state);
         sending_sub(a, r);
         service_forget(&q->service, r->key);
+        if (list_empty(&q->roomless))
+            list_sub(&q->room_wait);
     }
     if (r->state == STATE_RECALLED)
         list_sub(&r->answer);
@@ -239,6 +245,8 @@ void queue_behind(struct agent *a, struct record *r)
 
 void queue_resume(struct agent *a, struct queue *q)
 {
+    list_move_all(&q->roomless, q->resumed.prev);
+    list_sub(&q->room_wait);
     list_move_all(&q->paused, q->resumed.prev);
     if (!list_empty(&q->resumed) && list_empty(&q->resuming))
         list_add_tail(&a->resuming, &q->resuming);
@@ -342,8 +350,10 @@ static bool await_bytes(struct agent *a, struct queue *q, struct record *first)
 {
     if (q->sending == 0) {
         const tick more = tick_add(first->pause, first->pause), most = 8 * a->config.retry_min;
+        const bool again = first->pause > 0;
         first->pause = first->pause == 0 ? a->config.retry_min : tick_min(more, most);
         queue_pause(a, first, tick_add(a->now.now, first->pause));
+        sending_await_room(a, first, again);
         memory_shrink(a);
         return true;
     }
@@ -452,10 +462,13 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
     list_sub(&q->sending_wait);
     if (waste_rests(a, q))
         return 0;
+    struct record *next = q->open ? sending_next(a, q) : NULL;
+    if (next != NULL)
+        queue_return(a, next);
     for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
-        const enum bundle_priority next = bands_turn(&q->bands);
-        if (next != BUNDLE_PRIORITIES && count_given(q) < q->window) {
-            struct band *b = bands_first(&q->bands, next);
+        const enum bundle_priority turn = bands_turn(&q->bands);
+        if (turn != BUNDLE_PRIORITIES && count_given(q) < q->window) {
+            struct band *b = bands_first(&q->bands, turn);
             struct record *r = container_of(list_first(&b->front), struct record, node);
             if (r->link == TO_ENDPOINT || sending_permits(a, q, r)) {
                 if (give_next(a, r, out))
@@ -552,6 +565,7 @@ void queue_check(const struct agent *a, const struct queue *q)
     assert(count_sum(sum) == q->bands.waiting + q->busy_len);
     check_list(&q->paused, STATE_PAUSED, NULL, sum);
     check_list(&q->resumed, STATE_PAUSED, NULL, sum);
+    check_list(&q->roomless, STATE_PAUSED, NULL, sum);
     assert(list_empty(&q->resumed) || !list_empty(&q->resuming));
     assert(!q->gone || (!q->open && q->busy_len == 0));
     for (int p = 0; p < BUNDLE_PRIORITIES; p++) {

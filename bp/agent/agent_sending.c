@@ -7,14 +7,17 @@
  * All links together have half of that memory. A sixteenth of the memory is divided equally between
  * them: each link may have its part whatever others have, so links whose peers acknowledge nothing
  * leave it to others. Beyond its part a link gets a further bundle while it leaves as much of the
- * rest as it has. A first bundle that is longer than the part is permitted while it fits the rest,
- * and in any case when no other link has one. Beyond the rest one link at a time may have a first
- * bundle that fits the memory (sending_beyond). So long bundles always go on beside links whose
- * peers acknowledge theirs.
+ * rest as it has. A first bundle that is longer than the part is permitted while it leaves another
+ * sixteenth of the memory, and in any case when no other link has one. So links whose peers
+ * acknowledge late cannot take all of the rest: a link with less has room at once. Beyond this one
+ * link at a time may have a first bundle that fits the memory (sending_beyond). So long bundles
+ * always go on beside links whose peers acknowledge theirs.
  *
  * A queue whose link has bytes in transmission waits for their outcome; bytes of others that return
- * wake it, too. A first bundle that must wait for bytes of others pauses for retry_min, and longer
- * each time up to eight times that, so that the bundles behind it go on.
+ * wake it, too. A first bundle that must wait for bytes of others is roomless: it pauses, so that
+ * the bundles behind it go on. When bytes return, queues with such bundles are next in the order of
+ * waiting. Beside that it is tried again after retry_min, and later each time up to eight times
+ * that, because there may be another route.
  *
  * The bundle at the head of a queue is loaded although the memory of queued bundles is full, but
  * only while an eighth of the memory of all bundles stays free, or nothing is in transmission.
@@ -29,6 +32,7 @@
 #define SHARED_PART 16 /* of the memory of all bundles */
 #define FLOOR_MAX (UINT64_C(32) << 20)
 #define WAKES 16 /* blocked links that are asked again when bytes return; each costs one poll */
+#define LOOKS 64 /* links with roomless bundles that are looked at for that */
 
 static uint64_t less(uint64_t x, uint64_t y)
 {
@@ -70,10 +74,23 @@ static uint64_t rest_of(const struct agent *a)
     return record_memory_max(a) / 2 - shared_of(a);
 }
 
+/* What first bundles leave to links that have less. */
+static uint64_t left_part(const struct agent *a)
+{
+    return shared_of(a);
+}
+
+/* Without the first bundle beyond that. */
+static uint64_t count_sending(const struct agent *a, const struct queue *q)
+{
+    const struct queue *beyond = a->sending_beyond;
+    return a->counters.sending_bytes - (beyond == NULL || beyond == q ? 0 : beyond->sending);
+}
+
 bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r)
 {
-    const uint64_t all = a->counters.sending_bytes;
-    if (all == 0 || record_memory_max(a) == UINT64_MAX)
+    const uint64_t all = count_sending(a, q);
+    if (a->counters.sending_bytes == 0 || record_memory_max(a) == UINT64_MAX)
         return true;
     if (!r->rewrite && !memory_crowded(a))
         return true; /* the link refers to the bytes in memory */
@@ -87,7 +104,7 @@ bool sending_permits(const struct agent *a, const struct queue *q, const struct 
         return false;
     const uint64_t part = link_part(a), rest = less(rest_of(a), all + bytes);
     return own <= part || own - part <= rest ||
-           (q->sending == 0 && (rest > 0 || a->sending_beyond == NULL));
+           (q->sending == 0 && (rest >= left_part(a) || a->sending_beyond == NULL));
 }
 
 bool sending_permits_load(const struct agent *a, const struct record *r)
@@ -112,9 +129,58 @@ void sending_add(struct agent *a, struct record *r, const struct buf *out)
     r->queue->sending += out->cap;
     a->counters.sending_bytes += out->cap;
     waste_work(r->queue, out->cap);
-    const bool first = r->queue->sending == out->cap && out->cap > link_part(a);
-    if (first && a->sending_beyond == NULL && a->counters.sending_bytes >= rest_of(a))
+    const uint64_t part = link_part(a), rest = less(rest_of(a), a->counters.sending_bytes);
+    const bool first = r->queue->sending == out->cap && out->cap > part;
+    if (first && a->sending_beyond == NULL && rest < left_part(a) && out->cap - part > rest)
         a->sending_beyond = r->queue;
+}
+
+void sending_await_room(struct agent *a, struct record *r, bool again)
+{
+    struct queue *q = r->queue;
+    assert(r->state == STATE_PAUSED && q->sending == 0);
+    list_sub(&r->node);
+    if (again)
+        list_add_head(&q->roomless, &r->node);
+    else
+        list_add_tail(&q->roomless, &r->node);
+    if (list_empty(&q->room_wait))
+        list_add_tail(&a->room_waits, &q->room_wait);
+}
+
+struct record *sending_next(const struct agent *a, const struct queue *q)
+{
+    if (list_empty(&q->roomless))
+        return NULL;
+    struct record *r = container_of(list_first(&q->roomless), struct record, node);
+    return sending_permits(a, q, r) ? r : NULL;
+}
+
+/* As many as the returned bytes are enough for: each loads its bundle. They wait behind the others
+ * then, in case that another one is faster. */
+static void wake_roomless(struct agent *a, uint64_t returned)
+{
+    uint64_t woken = 0;
+    unsigned looks = 0;
+    struct list *it = list_first(&a->room_waits), *next;
+    for (; it != NULL && looks < LOOKS && woken < returned; looks++, it = next) {
+        next = it->next == &a->room_waits ? NULL : it->next;
+        struct queue *q = container_of(it, struct queue, room_wait);
+        const struct record *r = q->open ? sending_next(a, q) : NULL;
+        if (r == NULL)
+            continue;
+        if (woken > 0 && r->bytes > returned - woken)
+            return;
+        woken += r->bytes;
+        list_sub(it);
+        list_add_tail(&a->room_waits, it);
+        queue_wake(a, q);
+    }
+    for (; woken == 0 && looks == LOOKS && it != NULL && looks > 0; looks--) {
+        struct list *first = list_first(&a->room_waits);
+        list_sub(first);
+        list_add_tail(&a->room_waits, first);
+    }
 }
 
 static void wake_waits(struct agent *a)
@@ -133,10 +199,12 @@ void sending_sub(struct agent *a, struct record *r)
     assert(r->queue->sending >= r->sending && a->counters.sending_bytes >= r->sending);
     r->queue->sending -= r->sending;
     a->counters.sending_bytes -= r->sending;
+    const uint64_t returned = r->sending;
     r->sending = 0;
     if (a->sending_beyond == r->queue && r->queue->sending == 0)
         a->sending_beyond = NULL;
     wake_waits(a);
+    wake_roomless(a, returned);
 }
 
 /* It asserts in every build, with NDEBUG too: tests rely on it. */
@@ -150,6 +218,7 @@ void sending_check(const struct agent *a, const struct queue *q)
         sending += container_of(it, struct record, node)->sending;
     assert(sending == q->sending);
     assert(a->sending_beyond != q || sending > 0);
+    assert(list_empty(&q->roomless) || q->gone || !list_empty(&q->room_wait));
     /* It is woken by an outcome, or was. */
     assert(list_empty(&q->sending_wait) || sending > 0 || !q->open || q->bands.waiting == 0 ||
            !list_empty(&q->node));

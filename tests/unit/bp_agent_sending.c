@@ -231,6 +231,48 @@ START_TEST(one_long_bundle_each)
 }
 END_TEST
 
+/* Links whose peers acknowledge late have as many long bundles in transmission as they may. Another
+ * link has room for some of its bundles at once, also when such a link is the one beyond. */
+START_TEST(late_peers_leave_room)
+{
+    enum { MEDIUM = 25000 };
+    struct binder n;
+    begin_many(&n, 20 * TOTAL, MANY + 1, true);
+    for (uint32_t i = 0; i < MANY; i++)
+        bring_for(&n, i, 2, LONG_SIZE);
+    const uint64_t before = counters(&n)->sending_bytes;
+    ck_assert_uint_gt(before, 7 * TOTAL);
+    for (unsigned round = 0; round < 3; round++) {
+        bring_for(&n, MANY, 4, MEDIUM);
+        ck_assert_uint_ge(count_given(&n, FIRST + MANY), 4 * round + 3);
+        acknowledge(&n, FIRST + MANY, 3);
+        acknowledge(&n, FIRST + MANY, 1);
+        ck_assert_uint_eq(count_given(&n, FIRST + MANY), 4 * (round + 1));
+    }
+    ck_assert_uint_le(counters(&n)->sending_bytes, 10 * TOTAL);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Links with a long bundle that waits for room take their turns in the order of waiting, as soon as
+ * there is room: nobody waits for the end of a pause. */
+START_TEST(roomless_links_take_turns)
+{
+    struct binder n;
+    begin_many(&n, 20 * TOTAL, MANY, true);
+    for (uint32_t i = 0; i < MANY; i++)
+        bring_for(&n, i, 1, LONG_SIZE);
+    const uint64_t given = count_all_given(&n, MANY);
+    ck_assert_uint_lt(given, MANY);
+    for (uint64_t i = given; i < MANY; i++) {
+        ck_assert_uint_eq(count_given(&n, FIRST + (uint32_t)i), 0);
+        end_some(&n, 1, LONG_SIZE, true);
+        ck_assert_uint_eq(count_given(&n, FIRST + (uint32_t)i), 1);
+    }
+    binder_fini(&n);
+}
+END_TEST
+
 /* A bundle that is longer than the rest goes on beside a link that acknowledges nothing. */
 START_TEST(one_is_longer_than_the_rest)
 {
@@ -366,6 +408,8 @@ SUITE(bp_agent_sending, t)
     tcase_add_test(t, links_share_a_half);
     tcase_add_test(t, many_silent_links_leave_a_part);
     tcase_add_test(t, one_long_bundle_each);
+    tcase_add_test(t, late_peers_leave_room);
+    tcase_add_test(t, roomless_links_take_turns);
     tcase_add_test(t, one_is_longer_than_the_rest);
     tcase_add_test(t, links_open_together);
     tcase_add_test(t, outcomes_wake_the_link);

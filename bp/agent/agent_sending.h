@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that links have in transmission. Private to bp/agent. */
+#ifndef BP_AGENT_SENDING_H
+#define BP_AGENT_SENDING_H
+
+#include <stdbool.h>
+
+struct agent;
+struct buf;
+struct queue;
+struct record;
+
+/* May the link get this bundle now? */
+bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r);
+/* May the bundle at the head of a link's queue be loaded, although memory_make_room found no
+ * room? */
+bool sending_permits_load(const struct agent *a, const struct record *r);
+/* If not: the queue is woken when bytes return. The link has bytes in transmission. */
+void sending_wait(struct agent *a, struct queue *q);
+/* The link has none. The paused bundle is roomless from now on: as the first one if it was before,
+ * else as the last one. */
+void sending_await_room(struct agent *a, struct record *r, bool again);
+/* Its roomless bundle that may return to the bands, because there is room; NULL: none. */
+struct record *sending_next(const struct agent *a, const struct queue *q);
+/* `out` was given to the link; its outcome is known. */
+void sending_add(struct agent *a, struct record *r, const struct buf *out);
+void sending_sub(struct agent *a, struct record *r);
+void sending_check(const struct agent *a, const struct queue *q);
+
+#endif
