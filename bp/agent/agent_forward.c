@@ -94,7 +94,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     const enum split_more more = split_follows(r);
     const uint64_t done = more == SPLIT_DONE ? r->bytes : 0;
     service_end(&r->queue->service, key, done, a->now.now);
-    waste_taken(r->queue, done + r->sending);
+    waste_taken(r->queue, done);
     if (more != SPLIT_DONE) {
         emit_record(a, BUNDLE_FRAGMENTED, r);
         if (more == SPLIT_ASK_ANEW)
@@ -121,7 +121,7 @@ static void note_failed(struct agent *a, uint64_t key, const char *reason, bool 
     if (r == NULL)
         return;
     r->pays = refused;
-    waste_lost(a, r->queue, r->bytes + r->sending);
+    waste_lost(a, r->queue, r->sending);
     record_failed(r, reason);
     emit_reason(a, BUNDLE_FAILED, r, reason);
     ask_ended(a, r, ROUTER_FAILED);
@@ -151,7 +151,7 @@ void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reas
     struct record *r = find_sent(a, key);
     if (r == NULL)
         return;
-    waste_taken(r->queue, r->bytes + r->sending); /* it was transmitted */
+    waste_taken(r->queue, r->bytes); /* it was transmitted */
     record_failed(r, reason);
     emit_reason(a, BUNDLE_LOST, r, reason);
     ask_ended(a, r, ROUTER_FAILED);

@@ -183,8 +183,9 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     list_sub(&l->queue.node);
     list_sub(&l->queue.sending_wait);
     list_sub(&l->queue.room_wait);
+    waste_lost(a, &l->queue, l->queue.sending);
     take_back_given(a, &l->queue.busy);
-    waste_lost(a, &l->queue, UINT64_MAX);
+    waste_close(a, &l->queue);
     list_sub(&l->queue.waste.node);
     l->queue.gone = true;
     list_add_tail(&a->leaving, &l->leaving);
@@ -276,7 +277,7 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     memory_open(a, q, up);
     if (!up) {
         queue_close(a, q);
-        waste_lost(a, q, UINT64_MAX);
+        waste_close(a, q);
     }
     if (changed)
         agent_link_changed(a, link);

@@ -314,13 +314,11 @@ int queue_load(struct agent *a, struct record *r, struct agent_action *out)
 
 static int load_record(struct agent *a, struct record *r, struct agent_action *out)
 {
-    struct queue *q = r->queue;
-    const uint64_t bytes = r->bytes;
     const int loads = r->role == ROLE_COPY    ? copies_load(a, r, out)
                       : r->role == ROLE_WHOLE ? fragment_join(a, r, out)
                                               : queue_load(a, r, out);
     if (loads)
-        waste_work(q, bytes);
+        waste_loaded(r->queue, r->bytes);
     return loads;
 }
 

@@ -128,7 +128,6 @@ void sending_add(struct agent *a, struct record *r, const struct buf *out)
     r->sending = out->cap;
     r->queue->sending += out->cap;
     a->counters.sending_bytes += out->cap;
-    waste_work(r->queue, out->cap);
     const uint64_t part = link_part(a), rest = less(rest_of(a), a->counters.sending_bytes);
     const bool first = r->queue->sending == out->cap && out->cap > part;
     if (first && a->sending_beyond == NULL && rest < left_part(a) && out->cap - part > rest)
@@ -176,7 +175,7 @@ static void wake_roomless(struct agent *a, uint64_t returned)
         list_add_tail(&a->room_waits, it);
         queue_wake(a, q);
     }
-    for (; woken == 0 && looks == LOOKS && it != NULL && looks > 0; looks--) {
+    for (unsigned n = 0; n < LOOKS && it != NULL && looks == LOOKS && woken == 0; n++) {
         struct list *first = list_first(&a->room_waits);
         list_sub(first);
         list_add_tail(&a->room_waits, first);

@@ -5,6 +5,10 @@
  * wasted: a long bundle costs the node as much as if it was forwarded. Without TLS anyone can
  * connect in the name of an absent neighbour, as often as the node answers.
  *
+ * Wasted octets are those of a transmission that failed, if they were encoded for it; and when a
+ * link closes, those that it had loaded, unless memory has room to keep them. A bundle in
+ * transmission by a link that goes on with it when it opens again is not wasted.
+ *
  * So all links together may waste WASTE_RATE octets in a second, which is a small part of the
  * node's time. A link that has wasted more rests until its waste, and all waste before, is paid.
  * Others do not wait. WASTE_FREE is the time that is free: links that fail now and then do not
@@ -19,7 +23,7 @@
 #include "bp/agent/agent_impl.h"
 
 /* Bundles that ended otherwise are not deducted: their sum must not grow for months. */
-#define WORK_MAX (UINT64_C(512) << 20)
+#define LOADED_MAX (UINT64_C(512) << 20)
 
 void waste_init(struct waste *w)
 {
@@ -52,31 +56,32 @@ void waste_begin(struct agent *a, struct queue *q)
     begin_rest(a, q);
 }
 
-void waste_work(struct queue *q, uint64_t octets)
+void waste_loaded(struct queue *q, uint64_t octets)
 {
-    q->waste.work = octets < WORK_MAX - q->waste.work ? q->waste.work + octets : WORK_MAX;
-}
-
-static uint64_t take_work(struct queue *q, uint64_t octets)
-{
-    const uint64_t part = octets < q->waste.work ? octets : q->waste.work;
-    q->waste.work -= part;
-    return part;
+    q->waste.loaded = octets < LOADED_MAX - q->waste.loaded ? q->waste.loaded + octets : LOADED_MAX;
 }
 
 void waste_taken(struct queue *q, uint64_t octets)
 {
-    (void)take_work(q, octets);
+    q->waste.loaded -= octets < q->waste.loaded ? octets : q->waste.loaded;
 }
 
 void waste_lost(struct agent *a, struct queue *q, uint64_t octets)
 {
-    const uint64_t part = take_work(q, octets);
-    if (part == 0)
+    if (octets == 0)
         return;
     const tick now = a->now.now, from = a->wastes.paid > now ? a->wastes.paid : now;
-    a->wastes.paid = tick_add(from, part * (TICK_S / 1000) / (WASTE_RATE / 1000));
+    const uint64_t most = octets < LOADED_MAX ? octets : LOADED_MAX;
+    a->wastes.paid = tick_add(from, most * (TICK_S / 1000) / (WASTE_RATE / 1000));
     begin_rest(a, q);
+}
+
+void waste_close(struct agent *a, struct queue *q)
+{
+    const uint64_t loaded = q->waste.loaded;
+    q->waste.loaded = 0;
+    if (memory_full(a, a->config.memory_bytes / 4))
+        waste_lost(a, q, loaded);
 }
 
 bool waste_rests(const struct agent *a, const struct queue *q)
@@ -108,7 +113,7 @@ void waste_check(const struct agent *a)
     tick before = 0;
     list_for_each (it, &a->wastes.resting) {
         const struct waste *w = container_of(it, struct waste, node);
-        assert(w->until >= before && w->until <= a->wastes.paid && w->work <= WORK_MAX);
+        assert(w->until >= before && w->until <= a->wastes.paid && w->loaded <= LOADED_MAX);
         before = w->until;
     }
 }

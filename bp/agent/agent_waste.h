@@ -13,7 +13,7 @@ struct queue;
 struct waste {
     struct list node;
     tick until;
-    uint64_t work; /* octets loaded and encoded for it, of bundles that its peer has not taken */
+    uint64_t loaded; /* octets loaded for it, of bundles that its peer has not taken */
 };
 
 /* Of all links. */
@@ -29,12 +29,13 @@ void waste_init(struct waste *w);
 void wastes_init(struct wastes *all);
 /* A new link. Names of unconfigured peers come and go, so it rests like one that has wasted. */
 void waste_begin(struct agent *a, struct queue *q);
-/* So many octets were loaded or encoded for it. */
-void waste_work(struct queue *q, uint64_t octets);
-/* The peer has taken a bundle for which so many octets were worked at most. */
+/* A bundle of so many octets was loaded for it; the peer has taken one. */
+void waste_loaded(struct queue *q, uint64_t octets);
 void waste_taken(struct queue *q, uint64_t octets);
-/* The peer has not taken it: so many octets at most were for nothing. UINT64_MAX: all. */
+/* So many octets were encoded, and the peer has not taken them. */
 void waste_lost(struct agent *a, struct queue *q, uint64_t octets);
+/* The link has closed: what was loaded for it leaves memory, if that is short. */
+void waste_close(struct agent *a, struct queue *q);
 /* No bundle is loaded or encoded for the link now. */
 bool waste_rests(const struct agent *a, const struct queue *q);
 /* Ends the rests that are due; when the next one is. */

@@ -60,8 +60,8 @@ static uint64_t visit(struct binder *n, uint32_t link, bool takes)
     return octets;
 }
 
-/* They come as often as they can. The node works for them, but no more than it may waste; and the
- * next one that comes is not served before the waste is paid, whatever its name. */
+/* They come as often as they can. The node works for them, but no more than it may waste, and
+ * beside that once for each link. */
 START_TEST(peers_that_take_nothing)
 {
     struct binder n;
