@@ -89,6 +89,7 @@ class Lines(Base):
     def test_other_traces_are_no_numbers(self):
         self.assertEqual([campaign_names.number("trace", v)[0] for v in ("none", "iid:0.25", "iid:A", "A", "iid:")], [0, 0.25, None, None, None])
         self.assertEqual(campaign_names.number("links.a-b.trace", "iid:0.1"), (0.1, ""))
+        self.assertEqual([campaign_names.number("link.rate", "20Mbit/s"), campaign_names.number("link.erasure.rate", "0.765")], [(20, "Mbit/s"), (0.765, "")])
         sessions = self.drawn(self.file('trace: [none, "iid:0.1"]', "sessions: [1, 5]"))  # as many of each: what is counted is the axis
         self.assertEqual((sessions.axes[0].get_xlabel(), sessions.axes[0].containers[1].get_label()), ("parallel sessions", "iid:0.1"))
 

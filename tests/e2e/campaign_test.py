@@ -448,6 +448,7 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
         for name in ("paper", "paper-quick"):
             text = campaign(SOURCE / f"campaigns/{name}.yaml", "--out", self.out, "--check").stdout
             self.assertIn("5 repetitions", text)
+        self.assertIn("mode sim, 3 repetitions, 90 different runs", campaign(SOURCE / "campaigns/erasure.yaml", "--out", self.out, "--check").stdout)
 
     def test_the_interval_of_lost_checkpoints_is_theirs(self):
         """Of the published penalty: their number's times the timer, and none where they have none."""

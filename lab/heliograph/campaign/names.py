@@ -52,7 +52,10 @@ def number(name: str, value: float | str) -> tuple[float | None, str]:
     if name in TIMES or ltp_options.is_time(name):
         return None if value == "auto" else units.duration(value) * 1e3, "ms"
     if name in ("rate", "line", "source"):
-        return units.rate(value) / 1e6 if value != "unlimited" else None, "Mbit/s"
+        try:
+            return units.rate(value) / 1e6 if value != "unlimited" else None, "Mbit/s"
+        except units.UnitError:
+            return float(value), ""  # link.erasure.rate is a share
     if name in ("bundle", "segment", "tcp-buffer"):
         return units.size(value) if value != "auto" else None, "bytes"
     try:
