@@ -15,6 +15,49 @@ extern "C" {
 #define CRYPTO_CMAC 16    /* bytes of an AES-CMAC */
 #define CRYPTO_TAG 16     /* bytes of an AES-GCM authentication tag */
 
+/* Elliptic curves of signatures */
+enum crypto_curve { CRYPTO_P256, CRYPTO_P384, CRYPTO_P521, CRYPTO_ED25519, CRYPTO_CURVES };
+#define CRYPTO_SIGNATURE_MAX 132 /* bytes: r and s of P-521 */
+#define CRYPTO_PUBLIC_MAX 160    /* bytes of a public key */
+
+/* Certificates (X.509, DER). */
+struct crypto_certificates {
+    struct slice certificate;   /* of the signer */
+    const struct slice *others; /* that may be between it and an anchor; not trusted */
+    size_t others_len;
+    const struct slice *anchors; /* trusted; none: the signer's certificate is */
+    size_t anchors_len;
+    int64_t unix_s; /* they must be valid at this time */
+    /* Does a NODE-ID of the certificate, such as "ipn:2.0", name the node that they must name? */
+    bool (*is_node)(const void *node, const char *text);
+    const void *node;
+};
+
+/* Signatures and certificates; in every other respect as struct crypto. */
+struct crypto_signatures {
+    void *self;
+    /* SHA-2 of 256, 384 or 512 bits. Writes bits / 8 bytes. */
+    bool (*digest)(void *self, unsigned bits, struct slice data, uint8_t *out);
+    /* Signatures over the concatenated parts: ECDSA (FIPS 186-5) with SHA-256 on P-256, SHA-384 on
+     * P-384, SHA-512 on P-521, as r and s of equal length (RFC 9053 §2.1); or Ed25519 (RFC 8032),
+     * for which all parts are copied into one piece of memory. A private key is PKCS #8 or RFC
+     * 5915, a public key is a SubjectPublicKeyInfo (RFC 5280), both DER. `sign` writes
+     * crypto_signature_bytes(curve) bytes. */
+    bool (*sign)(void *self, enum crypto_curve curve, struct slice private_key,
+                 const struct slice *parts, size_t parts_len, uint8_t *out);
+    bool (*verify)(void *self, enum crypto_curve curve, struct slice public_key,
+                   const struct slice *parts, size_t parts_len, struct slice signature);
+    /* The public key of a private key, or of a public key. False: it is no key on one of the
+     * curves. */
+    bool (*public_of)(void *self, struct slice key, bool is_private, enum crypto_curve *curve,
+                      uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len);
+    /* The public key of the signer's certificate, after validation of the path to an anchor (RFC
+     * 5280 §6), of its purpose and of the node that it names. node NULL: nothing is validated.
+     * NULL, or what is wrong (static). */
+    const char *(*certified)(void *self, const struct crypto_certificates *c,
+                             enum crypto_curve *curve, uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len);
+};
+
 /* Each function returns true on success. Keys, IVs, tags and parts are views for the duration of
  * the call. An implementation may keep copies of keys; its owner can wipe them. It may also know
  * keys that it does not show (os/token_keys.h): then the octets given as the key only name one. */
@@ -46,7 +89,13 @@ struct crypto {
     /* Did the last of these calls fail because the token with the key did not respond? Then nothing
      * is known about the data. NULL: there are no tokens. */
     bool (*absent)(void *self);
+    struct crypto_signatures signatures;
 };
+
+static inline size_t crypto_signature_bytes(enum crypto_curve curve)
+{
+    return curve == CRYPTO_P384 ? 96 : curve == CRYPTO_P521 ? 132 : 64;
+}
 
 #ifdef __cplusplus
 }

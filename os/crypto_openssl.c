@@ -16,34 +16,8 @@
 #include <string.h>
 
 #include "base/secret.h"
+#include "os/crypto_private.h"
 #include "os/secret_memory.h"
-
-enum { KEPT_CONTEXTS = 8, KEPT_KEY = 128, USE_CMAC = 2 };
-
-/* In secret memory, which a fork wipes. */
-struct kept_key {
-    bool here;
-    uint8_t bytes[KEPT_KEY];
-};
-
-/* A context with its key; one of mac and cipher. */
-struct kept {
-    EVP_MAC_CTX *mac;
-    EVP_CIPHER_CTX *cipher;
-    uint64_t used; /* the count at its last use; 0: none */
-    unsigned use;  /* bits of an HMAC; 0 and 1: decryption, encryption; USE_CMAC */
-    size_t key_len, iv_len;
-    struct kept_key *key;
-};
-
-struct openssl {
-    EVP_MAC *hmac, *cmac;
-    EVP_CIPHER *gcm128, *gcm256, *wrap128, *wrap192, *wrap256;
-    EVP_CIPHER_CTX *cipher; /* of key wrap */
-    struct kept kept[KEPT_CONTEXTS];
-    struct kept_key *keys; /* of each */
-    uint64_t count;
-};
 
 static void free_kept(struct kept *k)
 {
@@ -255,6 +229,7 @@ static void free_all(struct openssl *o)
     for (size_t i = 0; i < KEPT_CONTEXTS && o->keys != NULL; i++)
         free_kept(&o->kept[i]);
     secret_memory_free(o->keys, KEPT_CONTEXTS * sizeof *o->keys);
+    crypto_forget_pairs(o);
     EVP_MAC_free(o->hmac);
     EVP_MAC_free(o->cmac);
     EVP_CIPHER_free(o->gcm128);
@@ -297,7 +272,13 @@ bool crypto_open(struct crypto *out)
                            .restore = restore_sealed,
                            .wrap = wrap,
                            .unwrap = unwrap,
-                           .random = random_bytes};
+                           .random = random_bytes,
+                           .signatures = {.self = o,
+                                          .digest = crypto_digest,
+                                          .sign = crypto_sign,
+                                          .verify = crypto_verify,
+                                          .public_of = crypto_public_of,
+                                          .certified = crypto_certified}};
     return true;
 }
 
@@ -306,6 +287,7 @@ void crypto_forget(struct crypto *c)
     struct openssl *o = c->self;
     for (size_t i = 0; i < KEPT_CONTEXTS; i++)
         free_kept(&o->kept[i]);
+    crypto_forget_pairs(o);
 }
 
 void crypto_close(struct crypto *c)

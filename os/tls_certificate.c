@@ -24,7 +24,7 @@ static bool is_oid(const ASN1_OBJECT *o, const char *dotted)
 }
 
 /* Recommended by RFC 9174 §4.4.5: a certificate with an extended key usage must include bundles. */
-static bool is_for_bundles(const X509 *cert)
+bool certificate_is_for_bundles(X509 *cert)
 {
     int critical = 0;
     EXTENDED_KEY_USAGE *uses = X509_get_ext_d2i(cert, NID_ext_key_usage, &critical, NULL);
@@ -41,7 +41,7 @@ const char *certificate_judge(X509 *cert, bool any_purpose)
         return "it is not of version 3";
     if ((X509_get_key_usage(cert) & KU_DIGITAL_SIGNATURE) == 0)
         return "its key usage does not allow digital signatures";
-    if (!any_purpose && !is_for_bundles(cert))
+    if (!any_purpose && !certificate_is_for_bundles(cert))
         return "its extended key usage does not allow bundle security";
     return NULL;
 }

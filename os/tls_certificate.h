@@ -15,6 +15,8 @@ struct tls_names {
 /* By RFC 9174 §4.4.2: version, key usage, and, unless any_purpose, extended key usage. NULL: it
  * will do; else what is wrong, static text. */
 const char *certificate_judge(X509 *cert, bool any_purpose);
+/* Has it no extended key usage, or one that includes id-kp-bundleSecurity? */
+bool certificate_is_for_bundles(X509 *cert);
 /* The names of its subjectAltName that count (id-on-bundleEID, DNS, IP; printable, at most
  * TLS_NAME_MAX characters) into *out, which is empty. Their texts are to be forgotten in any case.
  * False: there are more than TLS_NAMES_MAX; the first ones are in *out. */

@@ -577,6 +577,7 @@ struct token_keys *token_keys_new(const struct crypto *other)
                                .wrap = table_wrap,
                                .unwrap = table_unwrap,
                                .random = table_random,
+                               .signatures = other->signatures, /* their keys are in no token */
                                .absent = table_absent};
     return t;
 }

@@ -88,7 +88,7 @@ only() { # HEADER PATTERN-OF-FILES
 }
 only 'cbor.h' '^bp/codec/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
-only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|os/crypto_openssl\.c|cla/framed/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/(unit/(cla_auth\.c|tls_help\.h)|fuzz/fuzz_cla_tls\.c|interop/hand/csi_openssl\.c))$'
+only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|os/crypto_[a-z]+\.[ch]|cla/framed/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/(unit/(cla_auth\.c|tls_help\.h)|fuzz/fuzz_cla_tls\.c|interop/hand/csi_openssl\.c))$'
 only 'p11-kit/[a-z0-9]+.h' '^(os/token_[a-z]+\.[ch]|tests/(unit/os_token|e2e/token_shim)\.c)$'
 only 'matio.h' '^(channel-emu/trace/trace_mat(_path)?|tests/e2e/traces_mat)\.[ch]$'
 only 'lmdb.h' '^store/store_lmdb[a-z_]*\.[ch]$'
