@@ -225,10 +225,11 @@ static void find_item(const struct item_reader *r, struct found *f)
         f->kind = ITEM_NONE;
 }
 
-enum { MAJOR_UINT, MAJOR_NEGATIVE, MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY };
+enum { MAJOR_UINT, MAJOR_NEGATIVE, MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY, MAJOR_MAP };
 
 #define FIRST_ARRAY_OPEN 0x9f
 #define FIRST_BREAK 0xff
+#define FIRST_NULL 0xf6
 
 /* Passed by value: a local variable whose address is taken costs each caller a stack check. */
 struct head {
@@ -350,6 +351,34 @@ void item_break(struct item_reader *r)
         take_head(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
 }
 
+uint64_t item_map(struct item_reader *r)
+{
+    const struct head h = read_expected(r, MAJOR_MAP);
+    r->in.p += h.size;
+    if (h.size == 0)
+        item_fail(r, "a map of definite length is expected", item_at(r));
+    return h.value;
+}
+
+int64_t item_int(struct item_reader *r)
+{
+    const size_t at = item_at(r);
+    const bool negative = item_peek(r) == ITEM_NEGATIVE;
+    const uint64_t value =
+        negative ? take_head(r, ITEM_NEGATIVE, "an integer is expected").value : item_uint(r);
+    if (value > INT64_MAX)
+        item_fail(r, "the number is too large", at);
+    if (r->in.bad)
+        return 0;
+    return negative ? -1 - (int64_t)value : (int64_t)value;
+}
+
+void item_null(struct item_reader *r)
+{
+    if (!take_byte(r, FIRST_NULL))
+        item_fail(r, "null is expected", item_at(r));
+}
+
 static bool is_scalar(enum item_kind kind)
 {
     return kind == ITEM_UINT || kind == ITEM_NEGATIVE || kind == ITEM_BYTES || kind == ITEM_TEXT ||
@@ -437,7 +466,7 @@ static void put_head(struct writer *w, unsigned major, uint64_t value)
         return;
     }
     const size_t n = item_size(value);
-    assert(n > 1 && w->p <= w->end && major <= MAJOR_ARRAY);
+    assert(n > 1 && w->p <= w->end && major <= MAJOR_MAP);
     if (w->bad || n > (size_t)(w->end - w->p)) {
         w->bad = true;
         return;
@@ -484,4 +513,22 @@ void item_put_bool(struct writer *w, bool value)
 void item_put_break(struct writer *w)
 {
     put_byte(w, FIRST_BREAK);
+}
+
+void item_put_map(struct writer *w, size_t pairs)
+{
+    put_head(w, MAJOR_MAP, pairs);
+}
+
+void item_put_int(struct writer *w, int64_t value)
+{
+    if (value < 0)
+        put_head(w, MAJOR_NEGATIVE, (uint64_t)(-1 - value));
+    else
+        put_head(w, MAJOR_UINT, (uint64_t)value);
+}
+
+void item_put_null(struct writer *w)
+{
+    put_byte(w, FIRST_NULL);
 }

@@ -50,6 +50,9 @@ struct slice item_text(struct item_reader *r);
 uint64_t item_tag(struct item_reader *r);
 bool item_bool(struct item_reader *r);
 void item_break(struct item_reader *r);
+uint64_t item_map(struct item_reader *r); /* definite length: the number of pairs */
+int64_t item_int(struct item_reader *r);  /* from INT64_MIN to INT64_MAX */
+void item_null(struct item_reader *r);
 
 /* Skips one item of any of these kinds. Arrays may be nested in at most `levels` arrays. */
 void item_skip(struct item_reader *r, unsigned levels);
@@ -68,5 +71,8 @@ void item_put_bytes_head(struct writer *w, size_t len);
 void item_put_text(struct writer *w, struct slice s);
 void item_put_bool(struct writer *w, bool value);
 void item_put_break(struct writer *w);
+void item_put_map(struct writer *w, size_t pairs);
+void item_put_int(struct writer *w, int64_t value);
+void item_put_null(struct writer *w);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bundle security (BPSec): security blocks (RFC 9172) and the two security contexts of RFC 9173,
- * BIB-HMAC-SHA2 for integrity and BCB-AES-GCM for confidentiality.
+ * BIB-HMAC-SHA2 for integrity and BCB-AES-GCM for confidentiality. security_cose.h has the third
+ * context, COSE, for both.
  *
  * Example: a node signs the payload of an encoded bundle, and another node verifies it.
  *
@@ -17,13 +18,18 @@
 
 #include "base/crypto.h"
 #include "bp/codec/bundle.h"
+#include "bp/codec/cose.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum security_block_type { SECURITY_BIB = 11, SECURITY_BCB = 12 }; /* RFC 9172 §11.1 */
-enum security_context { SECURITY_BIB_HMAC_SHA2 = 1, SECURITY_BCB_AES_GCM = 2 }; /* RFC 9173 §5.1 */
+enum security_context {
+    SECURITY_BIB_HMAC_SHA2 = 1, /* RFC 9173 §5.1 */
+    SECURITY_BCB_AES_GCM = 2,
+    SECURITY_COSE = 3, /* draft-ietf-dtn-bpsec-cose-17 §2 */
+};
 
 /* RFC 9173 §3.3.1 (SHA variants) and §4.3.2 (AES variants) */
 enum security_variant {
@@ -50,12 +56,25 @@ enum security_scope {
 #define SECURITY_WRAPPED_MAX (SECURITY_KEY_MAX + 8)
 #define SECURITY_MADE_MAX 8192 /* bytes of all security blocks that are added to one bundle */
 
+/* The AAD scope of a COSE block (draft-ietf-dtn-bpsec-cose-17 §2.2.2): what is authenticated beside
+ * the target. In the order of the authenticated data: block numbers rising, then -1 and -2. */
+#define SECURITY_AAD_MAX 16
+enum security_aad_key { SECURITY_AAD_TARGET = -1, SECURITY_AAD_SECURITY = -2 };
+enum security_aad_flag { SECURITY_AAD_METADATA = 1, SECURITY_AAD_CONTENT = 2 };
+struct security_aad_scope {
+    struct {
+        int64_t key;    /* block number, or enum security_aad_key */
+        uint64_t flags; /* enum security_aad_flag; other bits are ignored, but authenticated */
+    } at[SECURITY_AAD_MAX];
+    size_t len;
+};
+
 /* The content of a security block (RFC 9172 §3.6). Slices are views of the parsed bytes. */
 struct security_block {
     uint64_t targets[SECURITY_TARGETS_MAX]; /* block numbers */
     size_t targets_len;                     /* at least 1 */
     int64_t context; /* enum security_context; other contexts are not parsed */
-    bool known;      /* the context is one of the two, and all following fields were read */
+    bool known;      /* the context is one of the three, and all following fields were read */
     struct eid source;
     bool has_parameters;
     bool has_variant, has_scope;                /* were they present? */
@@ -63,6 +82,11 @@ struct security_block {
     uint64_t scope;                             /* enum security_scope */
     struct slice wrapped_key, iv;               /* empty: none */
     struct slice results[SECURITY_TARGETS_MAX]; /* MAC or tag of each target; empty: none */
+    /* The context COSE alone. `results` are its encoded messages; `scope` has the bits that `aad`
+     * implies. */
+    uint64_t ids[SECURITY_TARGETS_MAX];              /* of each result: enum cose_id */
+    struct slice added_protected, added_unprotected; /* encoded maps; data NULL: absent */
+    struct security_aad_scope aad;
 };
 
 /* Parses the block-type-specific data of a block of this type. Returns NULL, or the reason of the
@@ -109,6 +133,8 @@ bool security_bundle_place(struct security_bundle *b, struct security_undo *undo
 /* Restores the original bytes of the buffer. The payload must be unchanged since. */
 void security_bundle_undo(struct buf *bytes, const struct security_undo *undo);
 
+struct security_cose_key; /* security_cose.h */
+
 /* Parameters of a security source. */
 struct security_request {
     uint64_t targets[SECURITY_TARGETS_MAX]; /* block numbers; 0: the primary block */
@@ -123,21 +149,26 @@ struct security_request {
     bool (*next_iv)(void *self, uint8_t iv[SECURITY_IV]);
     void *iv_self;
     uint64_t number; /* of the security block; 0: the lowest free one */
+    /* NULL, or the context COSE with this key; then variant, key and wrap are not used. A BCB has
+     * one target. */
+    const struct security_cose_key *cose;
+    const struct security_aad_scope *aad; /* COSE: instead of `scope`; NULL: by `scope` */
 };
 
 /* Outcome of a security operation, at its source, a verifier or an acceptor. */
 enum security_verdict {
     SECURITY_OK,
-    SECURITY_MALFORMED, /* the security block cannot be parsed */
-    SECURITY_UNKNOWN,   /* unknown security context */
-    SECURITY_NO_TARGET, /* no block has the target's number */
-    SECURITY_ENCRYPTED, /* the security block, or the target, is itself encrypted */
-    SECURITY_CONFLICT,  /* RFC 9172 §3.9 or §5.2 forbids the operation on this target */
-    SECURITY_BAD_KEY,   /* wrong length for the variant, or unwrapping failed */
-    SECURITY_WRONG,     /* the MAC or tag does not match: wrong key, or altered bytes */
-    SECURITY_NO_ROOM,   /* more blocks or bytes than SECURITY_*_MAX */
-    SECURITY_NO_CRYPTO, /* the table's function failed, or there is no memory */
-    SECURITY_NO_TOKEN,  /* the token with the key does not respond */
+    SECURITY_MALFORMED,   /* the security block cannot be parsed */
+    SECURITY_UNKNOWN,     /* unknown security context */
+    SECURITY_NO_TARGET,   /* no block has the target's number */
+    SECURITY_ENCRYPTED,   /* the security block, or the target, is itself encrypted */
+    SECURITY_CONFLICT,    /* RFC 9172 §3.9 or §5.2 forbids the operation on this target */
+    SECURITY_BAD_KEY,     /* wrong length for the variant, or unwrapping failed */
+    SECURITY_WRONG,       /* the MAC or tag does not match: wrong key, or altered bytes */
+    SECURITY_NO_ROOM,     /* more blocks or bytes than SECURITY_*_MAX */
+    SECURITY_NO_CRYPTO,   /* the table's function failed, or there is no memory */
+    SECURITY_NO_TOKEN,    /* the token with the key does not respond */
+    SECURITY_NOT_TRUSTED, /* COSE: the signer's certificate was refused */
 };
 /* Text of a verdict; static. */
 const char *security_verdict_text(enum security_verdict v);

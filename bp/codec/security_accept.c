@@ -9,10 +9,9 @@
 #include "base/secret.h"
 #include "bp/codec/security_private.h"
 
-/* The security block of an operation, parsed; SECURITY_OK, or why it cannot be used. */
-static enum security_verdict read_operation(const struct security_bundle *b,
-                                            struct security_operation op, uint64_t type,
-                                            struct security_block *out)
+enum security_verdict security_read_operation(const struct security_bundle *b,
+                                              struct security_operation op, uint64_t type,
+                                              struct security_block *out)
 {
     assert(op.block < b->len);
     const struct bundle_block *block = &b->at[op.block];
@@ -25,9 +24,8 @@ static enum security_verdict read_operation(const struct security_bundle *b,
     return out->known ? SECURITY_OK : SECURITY_UNKNOWN;
 }
 
-/* The target; NULL with SECURITY_OK: the primary block. */
-static enum security_verdict find_target(const struct security_bundle *b, uint64_t number,
-                                         size_t *at)
+enum security_verdict security_find_target(const struct security_bundle *b, uint64_t number,
+                                           size_t *at)
 {
     for (*at = 0; *at < b->len; ++*at) {
         if (b->at[*at].number == number)
@@ -41,9 +39,11 @@ enum security_verdict security_verify(const struct security_bundle *b, struct se
 {
     struct security_block s;
     size_t at;
-    enum security_verdict v = read_operation(b, op, SECURITY_BIB, &s);
+    enum security_verdict v = security_read_operation(b, op, SECURITY_BIB, &s);
+    if (v == SECURITY_OK && s.context == SECURITY_COSE)
+        v = SECURITY_BAD_KEY; /* security_cose_verify */
     if (v == SECURITY_OK)
-        v = find_target(b, s.targets[op.target], &at);
+        v = security_find_target(b, s.targets[op.target], &at);
     if (v != SECURITY_OK)
         return v;
     if (security_is_encrypted(b, s.targets[op.target]))
@@ -67,9 +67,9 @@ enum security_verdict security_verify(const struct security_bundle *b, struct se
     return v;
 }
 
-/* Takes one target out of a security block; the block with its last one. */
-static enum security_verdict
-remove_operation(struct security_bundle *b, struct security_operation op, struct security_block *s)
+enum security_verdict security_remove_operation(struct security_bundle *b,
+                                                struct security_operation op,
+                                                struct security_block *s)
 {
     if (s->targets_len == 1) {
         security_remove(b, op.block);
@@ -79,6 +79,7 @@ remove_operation(struct security_bundle *b, struct security_operation op, struct
     for (size_t i = op.target; i < s->targets_len; i++) {
         s->targets[i] = s->targets[i + 1];
         s->results[i] = s->results[i + 1];
+        s->ids[i] = s->ids[i + 1];
     }
     /* The block becomes shorter. The received bytes may have other readers, so the block is copied
      * to `made` once. Its slices are views of the old place. */
@@ -140,9 +141,11 @@ enum security_verdict security_decrypt(struct security_bundle *b, struct securit
 {
     struct security_block s;
     size_t at;
-    enum security_verdict v = read_operation(b, op, SECURITY_BCB, &s);
+    enum security_verdict v = security_read_operation(b, op, SECURITY_BCB, &s);
+    if (v == SECURITY_OK && s.context == SECURITY_COSE)
+        v = SECURITY_BAD_KEY; /* security_cose_decrypt */
     if (v == SECURITY_OK)
-        v = find_target(b, s.targets[op.target], &at);
+        v = security_find_target(b, s.targets[op.target], &at);
     if (v != SECURITY_OK)
         return v;
     if (at == b->len || at == op.block || b->at[at].type == SECURITY_BCB)
@@ -153,12 +156,12 @@ enum security_verdict security_decrypt(struct security_bundle *b, struct securit
             ? open_target(b, &s, op, &b->at[at], used, crypto)
             : security_crypto_failed(crypto, SECURITY_BAD_KEY);
     secret_wipe(room, sizeof room);
-    return v == SECURITY_OK ? remove_operation(b, op, &s) : v;
+    return v == SECURITY_OK ? security_remove_operation(b, op, &s) : v;
 }
 
 enum security_verdict security_strip(struct security_bundle *b, struct security_operation op)
 {
     struct security_block s;
-    const enum security_verdict v = read_operation(b, op, SECURITY_BIB, &s);
-    return v == SECURITY_OK ? remove_operation(b, op, &s) : v;
+    const enum security_verdict v = security_read_operation(b, op, SECURITY_BIB, &s);
+    return v == SECURITY_OK ? security_remove_operation(b, op, &s) : v;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The abstract security block (RFC 9172 §3.6) is a CBOR sequence: targets, context, flags, source,
- * parameters, results. Parameters and results of the two contexts of RFC 9173 are read into fields;
- * those of other contexts stay unread. What can go wrong: a malformed item, an id that the context
- * does not define, a value of another length than the context allows.
+ * parameters, results. Parameters and results of the two contexts of RFC 9173 and of COSE are read
+ * into fields; those of other contexts stay unread. What can go wrong: a malformed item, an id that
+ * the context does not define, a value of another length than the context allows.
  */
 #include "bp/codec/security_private.h"
 
@@ -48,7 +48,7 @@ static const char *read_context(struct item_reader *r, uint64_t type, struct sec
     }
     const bool integrity = out->context == SECURITY_BIB_HMAC_SHA2 && type == SECURITY_BIB;
     const bool cipher = out->context == SECURITY_BCB_AES_GCM && type == SECURITY_BCB;
-    out->known = integrity || cipher;
+    out->known = integrity || cipher || out->context == SECURITY_COSE;
     out->variant = cipher ? SECURITY_AES_256 : SECURITY_HMAC_384;
     out->scope = SECURITY_SCOPE_ALL;
     return r->in.bad ? "the security context is a number" : NULL;
@@ -90,6 +90,8 @@ static const char *read_parameter(struct item_reader *r, uint64_t type, struct s
     if (item_array(r) != 2)
         return "a parameter is an array of id and value";
     const uint64_t id = item_uint(r);
+    if (out->context == SECURITY_COSE)
+        return security_cose_read_parameter(r, id, out);
     const bool cipher = type == SECURITY_BCB;
     if (cipher && id == BCB_IV)
         return take_bytes(r, IV_MIN, SECURITY_IV_MAX, &out->iv);
@@ -123,14 +125,18 @@ static const char *read_result(struct item_reader *r, struct slice *out)
                : NULL;
 }
 
-static const char *read_results(struct item_reader *r, struct security_block *out)
+static const char *read_results(struct item_reader *r, uint64_t type, struct security_block *out)
 {
     if (item_array(r) != out->targets_len || r->in.bad)
         return "there is an array of results for each target";
     for (size_t i = 0; i < out->targets_len; i++) {
         const uint64_t n = item_array(r);
+        if (out->context == SECURITY_COSE && n != 1)
+            return "each target has one COSE message as its result";
         for (uint64_t k = 0; k < n && !r->in.bad; k++) {
-            const char *why = read_result(r, &out->results[i]);
+            const char *why = out->context == SECURITY_COSE
+                                  ? security_cose_read_result(r, type, i, out)
+                                  : read_result(r, &out->results[i]);
             if (why != NULL)
                 return why;
         }
@@ -157,11 +163,13 @@ const char *security_block_parse(uint64_t type, struct slice data, struct securi
         return NULL;
     if (out->has_parameters)
         why = read_parameters(&r, type, out);
+    if (out->context == SECURITY_COSE)
+        security_cose_settle(out);
     if (why == NULL)
-        why = read_results(&r, out);
+        why = read_results(&r, type, out);
     if (why == NULL && reader_left(&r.in) > 0)
         why = "there are bytes behind the results";
-    if (why == NULL && type == SECURITY_BCB && out->iv.len == 0)
+    if (why == NULL && out->context == SECURITY_BCB_AES_GCM && out->iv.len == 0)
         why = "AES-GCM needs an initialization vector";
     return why;
 }
@@ -209,12 +217,14 @@ void security_block_write(struct writer *w, uint64_t type, const struct security
     item_put_uint(w, (uint64_t)s->context);
     item_put_uint(w, s->has_parameters ? HAS_PARAMETERS : 0);
     eid_write(w, &s->source);
-    if (s->has_parameters)
+    if (s->context == SECURITY_COSE)
+        security_cose_write_parameters(w, s);
+    else if (s->has_parameters)
         put_parameters(w, type, s);
     item_put_array(w, s->targets_len);
     for (size_t i = 0; i < s->targets_len; i++) {
         item_put_array(w, s->results[i].len > 0 ? 1 : 0);
         if (s->results[i].len > 0)
-            put_bytes(w, RESULT, s->results[i]);
+            put_bytes(w, s->context == SECURITY_COSE ? s->ids[i] : RESULT, s->results[i]);
     }
 }

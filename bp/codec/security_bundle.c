@@ -202,6 +202,50 @@ uint8_t *security_mutable(struct security_bundle *b, struct slice s)
     return s.len == 0 ? buf_data(b->bytes) : buf_data(b->bytes) + (s.data - start);
 }
 
+/* Moves the bytes of the bundle into a buffer with that much room behind them. */
+static bool move_bytes(struct security_bundle *b, size_t room)
+{
+    struct buf *was = b->bytes, *now = buf_new(was->off, was->len + room);
+    if (now == NULL)
+        return false;
+    const uint8_t *old = buf_data(was);
+    memcpy(buf_append(now, was->len), old, was->len);
+    for (size_t i = 0; i < b->len; i++) {
+        struct slice *s = &b->at[i].data;
+        if (s->data >= old && s->data <= old + was->len)
+            s->data = buf_data(now) + (s->data - old);
+    }
+    b->bytes = now;
+    buf_drop(was);
+    return true;
+}
+
+/* As many bytes remain behind it as there were: security_bundle_place needs one. */
+static uint8_t *extend_payload(struct security_bundle *b, struct bundle_block *block, size_t n)
+{
+    if (n > buf_tailroom(b->bytes) && !move_bytes(b, n + BUNDLE_TAIL_MAX))
+        return NULL;
+    buf_append(b->bytes, n);
+    return security_mutable(b, block->data);
+}
+
+uint8_t *security_extend(struct security_bundle *b, struct bundle_block *block, size_t n)
+{
+    const uint8_t *start = buf_data(b->bytes);
+    const struct slice was = block->data;
+    if (block == &b->at[b->len - 1] && was.len > 0 && was.data >= start &&
+        was.data + was.len <= start + b->bytes->len)
+        return extend_payload(b, block, n);
+    if (was.len + n > SECURITY_MADE_MAX - b->made_len)
+        return NULL;
+    uint8_t *to = b->made + b->made_len;
+    if (was.len > 0)
+        memcpy(to, was.data, was.len);
+    b->made_len += was.len + n;
+    block->data = slice_of(to, was.len);
+    return to;
+}
+
 /* A security block may have a target that was removed in transit: a new block must not get its
  * number. */
 bool security_number_used(const struct security_bundle *b, uint64_t number)

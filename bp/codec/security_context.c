@@ -25,6 +25,7 @@ const char *security_verdict_text(enum security_verdict v)
         [SECURITY_NO_ROOM] = "the bundle has too many blocks, or too long security blocks",
         [SECURITY_NO_CRYPTO] = "the cryptographic library failed",
         [SECURITY_NO_TOKEN] = "the token that has the key does not answer",
+        [SECURITY_NOT_TRUSTED] = "the signer's certificate is invalid, expired or of another node",
     };
     assert((size_t)v < sizeof texts / sizeof *texts);
     return texts[v];

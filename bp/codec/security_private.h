@@ -4,7 +4,7 @@
 #define BP_SECURITY_PRIVATE_H
 
 #include "bp/codec/cbor.h"
-#include "bp/codec/security.h"
+#include "bp/codec/security_cose.h"
 
 enum { SECURITY_PRIMARY = 0 }; /* the primary block's number as a target */
 
@@ -20,6 +20,9 @@ bool security_insert(struct security_bundle *b, size_t at, const struct bundle_b
 void security_remove(struct security_bundle *b, size_t at);
 /* The bytes of s, writable. s is a view of b's bytes. */
 uint8_t *security_mutable(struct security_bundle *b, struct slice s);
+/* Makes room for n more bytes behind the content of a block, which may be moved, and returns it
+ * writable; its length stays. NULL: no room or no memory; *b is then unchanged. */
+uint8_t *security_extend(struct security_bundle *b, struct bundle_block *block, size_t n);
 /* Is `number` the number of a block or a target of a security block? */
 bool security_number_used(const struct security_bundle *b, uint64_t number);
 /* The lowest unused number above 1. */
@@ -65,5 +68,74 @@ bool security_wraps(size_t len);
 bool security_find_key(const struct security_block *s, struct slice given,
                        const struct crypto *crypto, uint8_t room[SECURITY_WRAPPED_MAX],
                        struct slice *out);
+
+/* security_accept.c */
+
+/* The security block of an operation, parsed; SECURITY_OK, or why it cannot be used. */
+enum security_verdict security_read_operation(const struct security_bundle *b,
+                                              struct security_operation op, uint64_t type,
+                                              struct security_block *out);
+/* The index of the target; b->len with SECURITY_OK: the primary block. */
+enum security_verdict security_find_target(const struct security_bundle *b, uint64_t number,
+                                           size_t *at);
+/* Removes one target from a security block; with the last one the block. */
+enum security_verdict security_remove_operation(struct security_bundle *b,
+                                                struct security_operation op,
+                                                struct security_block *s);
+
+/* security_cose_block.c: parameters and results of the context COSE. NULL, or what is wrong. */
+
+const char *security_cose_read_parameter(struct item_reader *r, uint64_t id,
+                                         struct security_block *out);
+const char *security_cose_read_result(struct item_reader *r, uint64_t type, size_t target,
+                                      struct security_block *out);
+/* After the parameters: sets the default AAD scope if there is none, and `scope` by the scope. */
+void security_cose_settle(struct security_block *out);
+void security_cose_write_parameters(struct writer *w, const struct security_block *s);
+/* Writes the map in the order of deterministic encoding (RFC 8949 §4.2.1). */
+void security_cose_write_aad_scope(struct writer *w, const struct security_aad_scope *a);
+/* The scope of a source by enum security_scope. */
+struct security_aad_scope security_cose_scope_of(uint64_t scope);
+
+/* security_cose.c: what source and acceptor share */
+
+enum { COSE_PARTS_BYTES = 3072, COSE_PARTS_MAX = 4 * SECURITY_AAD_MAX + 12 };
+/* An authenticated structure of RFC 9052 (§4.4, §5.3, §6.3) as the concatenation of its parts. */
+struct cose_parts {
+    uint8_t bytes[COSE_PARTS_BYTES];
+    struct writer w;
+    const uint8_t *from; /* of the bytes that are in no part yet */
+    struct slice at[COSE_PARTS_MAX];
+    size_t len;
+};
+/* `signer`: NULL, or the layer of a COSE_Sign message's signature. target: NULL for the primary
+ * block. False: the AAD cannot be built, because a block is missing or a key is unknown. */
+bool security_cose_parts(struct cose_parts *p, const struct security_bundle *b,
+                         const struct security_block *s, const struct bundle_block *target,
+                         const struct bundle_block *security, enum cose_id id,
+                         struct slice protected_map, const struct cose_layer *signer);
+/* The parts in one piece, owned by the caller. NULL: no memory. */
+struct buf *security_cose_join(const struct cose_parts *p);
+/* The curve of a signature algorithm; false: it is none that is implemented. */
+bool security_cose_curve(int64_t alg, enum crypto_curve *out);
+/* Bytes of a content algorithm's key: HMAC, AES-GCM; 0: another algorithm. */
+size_t security_cose_key_bytes(int64_t alg);
+/* direct+HKDF-SHA-512 (RFC 9053 §5.1, §6.1.2) with the KDF context of §2.4.2. */
+bool security_cose_derive(const struct security_block *s, int64_t alg, struct slice protected_map,
+                          struct slice salt, struct slice secret, const struct crypto *crypto,
+                          uint8_t out[SECURITY_KEY_MAX]);
+
+/* security_cose_source.c */
+
+/* Signs or encrypts one target, and writes its message. */
+enum security_verdict security_cose_protect(struct security_bundle *b,
+                                            const struct security_request *r,
+                                            const struct security_block *s, uint64_t target,
+                                            const struct bundle_block *security,
+                                            const struct crypto *crypto, struct writer *out);
+/* The id of the messages that the key makes in a block of this type. */
+enum cose_id security_cose_id(const struct security_cose_key *key, uint64_t type);
+/* Bytes of a message at most. */
+size_t security_cose_message_max(const struct security_cose_key *key);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A security source adds a BIB or a BCB (RFC 9173 §3.8.1, §4.8.1): it checks every target, makes
- * the key, removes the targets' CRCs, computes a result for each target, and inserts the block. If
+ * the key, removes the targets' CRCs (not for COSE), computes a result for each target, and inserts
+ * the block. If
  * a step fails, the bundle is as it was before.
  */
 #include <assert.h>
@@ -20,6 +21,7 @@ struct source {
     struct slice key; /* what the operation uses */
     uint8_t content_key[SECURITY_KEY_MAX], wrapped[SECURITY_WRAPPED_MAX], iv[SECURITY_IV];
     uint8_t results[SECURITY_TARGETS_MAX][CRYPTO_MAC_MAX];
+    uint8_t messages[SECURITY_MADE_MAX];      /* of COSE */
     enum crc_type crcs[SECURITY_TARGETS_MAX]; /* of the targets, before */
 };
 
@@ -36,13 +38,16 @@ static bool covers_primary(const struct security_bundle *b)
     return false;
 }
 
-static enum security_verdict may_sign(struct security_bundle *b, uint64_t target)
+static enum security_verdict may_sign(struct security_bundle *b, const struct security_request *r,
+                                      uint64_t target)
 {
     if (b->primary.id.fragment || security_is_encrypted(b, target) ||
         security_targeting(b, SECURITY_BIB, target) < b->len)
         return SECURITY_CONFLICT;
     if (target == SECURITY_PRIMARY) /* it loses its CRC, so it is signed before it is covered */
-        return b->primary.crc != CRC_NONE && covers_primary(b) ? SECURITY_CONFLICT : SECURITY_OK;
+        return r->cose == NULL && b->primary.crc != CRC_NONE && covers_primary(b)
+                   ? SECURITY_CONFLICT
+                   : SECURITY_OK;
     const struct bundle_block *block = security_find(b, target);
     if (block == NULL)
         return SECURITY_NO_TARGET;
@@ -120,7 +125,8 @@ static enum security_verdict may_encrypt(struct security_bundle *b,
 static bool is_legal(const struct security_request *r, uint64_t type)
 {
     if (r->targets_len == 0 || r->targets_len > SECURITY_TARGETS_MAX ||
-        security_is_cipher(r->variant) != (type == SECURITY_BCB))
+        (r->cose == NULL && security_is_cipher(r->variant) != (type == SECURITY_BCB)) ||
+        (r->cose != NULL && type == SECURITY_BCB && r->targets_len > 1))
         return false;
     for (size_t i = 0; i < r->targets_len; i++) {
         for (size_t k = 0; k < i; k++) {
@@ -139,7 +145,7 @@ static enum security_verdict check_request(struct security_bundle *b,
         return SECURITY_CONFLICT;
     for (size_t i = 0; i < r->targets_len; i++) {
         const enum security_verdict v = type == SECURITY_BIB
-                                            ? may_sign(b, r->targets[i])
+                                            ? may_sign(b, r, r->targets[i])
                                             : may_encrypt(b, together, r->targets[i]);
         if (v != SECURITY_OK)
             return v;
@@ -147,12 +153,59 @@ static enum security_verdict check_request(struct security_bundle *b,
     return SECURITY_OK;
 }
 
+/* The additional protected headers: an x5chain (RFC 9360 §2). */
+static size_t added_bytes(const struct security_cose_key *k)
+{
+    size_t size = 6 + k->added_protected.len;
+    for (size_t i = 0; i < k->certificates_len; i++)
+        size += item_size(k->certificates[i].len) + k->certificates[i].len;
+    return size;
+}
+
+/* The caller has made sure that there is room for them. */
+static struct slice write_added(struct security_bundle *b, const struct security_cose_key *k)
+{
+    enum { X5CHAIN = 33 };
+    struct writer w = writer_of(b->made + b->made_len, SECURITY_MADE_MAX - b->made_len);
+    item_put_map(&w, 1);
+    item_put_uint(&w, X5CHAIN);
+    if (k->certificates_len > 1)
+        item_put_array(&w, k->certificates_len);
+    for (size_t i = 0; i < k->certificates_len; i++) {
+        item_put_bytes_head(&w, k->certificates[i].len);
+        writer_bytes(&w, k->certificates[i].data, k->certificates[i].len);
+    }
+    assert(!w.bad);
+    b->made_len += writer_len(&w);
+    return slice_of(w.start, writer_len(&w));
+}
+
 /* Is there room for the block, with all parameters and a result for each target? */
 static bool has_room(const struct security_bundle *b, const struct security_request *r)
 {
-    const size_t most = 100 + SECURITY_WRAPPED_MAX + SECURITY_IV_MAX + eid_size(&r->source) +
-                        r->targets_len * (9 + 6 + CRYPTO_MAC_MAX);
-    return b->len < SECURITY_BLOCKS_MAX && most <= SECURITY_MADE_MAX - b->made_len;
+    size_t most = 100 + SECURITY_WRAPPED_MAX + SECURITY_IV_MAX + eid_size(&r->source) +
+                  r->targets_len * (9 + 6 + CRYPTO_MAC_MAX);
+    if (r->cose != NULL)
+        most = 100 + SECURITY_AAD_MAX * 18 + eid_size(&r->source) + added_bytes(r->cose) +
+               r->targets_len * (9 + 9 + security_cose_message_max(r->cose));
+    return b->len < SECURITY_BLOCKS_MAX &&
+           most + (r->cose != NULL ? added_bytes(r->cose) : 0) <= SECURITY_MADE_MAX - b->made_len;
+}
+
+/* The metadata of the primary block as a target would be that block itself, which is signed. */
+static void plan_cose(struct source *s)
+{
+    const struct security_request *r = s->request;
+    const bool primary = r->targets_len == 1 && r->targets[0] == SECURITY_PRIMARY;
+    s->content.context = SECURITY_COSE;
+    s->content.aad = r->aad != NULL
+                         ? *r->aad
+                         : security_cose_scope_of(
+                               r->scope & (primary ? SECURITY_SCOPE_SECURITY : SECURITY_SCOPE_ALL));
+    if (r->cose->added_protected.len > 0)
+        s->content.added_protected = r->cose->added_protected;
+    else if (r->cose->identify == SECURITY_BY_X5CHAIN && s->block.type == SECURITY_BIB)
+        s->content.added_protected = write_added(s->bundle, r->cose);
 }
 
 static enum security_verdict plan_block(struct source *s, uint64_t type)
@@ -178,6 +231,8 @@ static enum security_verdict plan_block(struct source *s, uint64_t type)
                                          .variant = r->variant,
                                          .scope = r->scope & SECURITY_SCOPE_ALL};
     memcpy(s->content.targets, r->targets, r->targets_len * sizeof *r->targets);
+    if (r->cose != NULL)
+        plan_cose(s);
     return SECURITY_OK;
 }
 
@@ -296,6 +351,30 @@ static enum security_verdict seal_targets(struct source *s)
     return SECURITY_OK;
 }
 
+static enum security_verdict make_messages(struct source *s)
+{
+    struct writer w = writer_of(s->messages, sizeof s->messages);
+    for (size_t i = 0; i < s->request->targets_len; i++) {
+        const uint8_t *start = w.p;
+        const enum security_verdict v = security_cose_protect(
+            s->bundle, s->request, &s->content, s->request->targets[i], &s->block, s->crypto, &w);
+        if (v != SECURITY_OK)
+            return v;
+        s->content.ids[i] = security_cose_id(s->request->cose, s->block.type);
+        s->content.results[i] = slice_of(start, (size_t)(w.p - start));
+    }
+    return SECURITY_OK;
+}
+
+/* COSE leaves the targets' CRCs as they are. */
+static enum security_verdict apply_cose(struct source *s)
+{
+    const enum security_verdict v = make_messages(s);
+    if (v == SECURITY_OK)
+        add_block(s);
+    return v;
+}
+
 static enum security_verdict apply_request(struct security_bundle *b,
                                            const struct security_request *r,
                                            const struct security_request *together,
@@ -309,6 +388,8 @@ static enum security_verdict apply_request(struct security_bundle *b,
     s.request = r;
     s.crypto = crypto;
     v = plan_block(&s, type);
+    if (v == SECURITY_OK && r->cose != NULL)
+        return apply_cose(&s);
     if (v == SECURITY_OK)
         v = plan_key(&s);
     if (v == SECURITY_OK) {

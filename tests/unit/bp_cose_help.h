@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The examples of draft-ietf-dtn-bpsec-cose-17 appendix A, with their keys and certificates. */
+#ifndef TESTS_BP_COSE_HELP_H
+#define TESTS_BP_COSE_HELP_H
+
+#include "bp_security_help.h"
+
+#include "bp/codec/security_cose.h"
+
+#define COSE_PLAIN                                                                                 \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c98601010002466568656c6c6f444ec359d2ff"
+#define COSE_A1                                                                                    \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c9850b0300005860810103018201662f2f7372632f818205a2000120"       \
+    "018181821158458443a10106a1044a4578616d706c65412e31f65830ec8260a38a1a00fef2cd4aae063f50"       \
+    "f01c5645e84c6c4893ca895eed44ef60a5f50f9adf5cc5654499b881e5896378058601010002466568656c"       \
+    "6c6f444ec359d2ff"
+#define COSE_A2                                                                                    \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c9850b0300005891810103018201662f2f7372632f818205a2000120"       \
+    "018181821258768444a1013832a1044a4578616d706c65412e32f658609c64328dfe9570262f5be687c35c"       \
+    "c51ced48b8682d2a61d8baadfd3410233634251c2c1862b0a194b8503985931051a77731a74a1514b83092"       \
+    "d7c662e6dbcda2629af72b24bf1cc3c5e2552f54ddfcc1762e6bc46fd5e6c2137e4a695e563eae86010100"       \
+    "02466568656c6c6f444ec359d2ff"
+#define COSE_A4                                                                                    \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c9850c0300005831810103018201662f2f7372632f818205a2000120"       \
+    "0181818210578343a10103a2044a4578616d706c65412e340642484af68601010002561fd25f64a2eee2ff"       \
+    "1a1ab29812ba221874380974c13b442086c017ff"
+#define COSE_A5                                                                                    \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c9850c030000586d810103018201662f2f7372632f818205a2000120"       \
+    "01818182186058518443a10103a1054c6f3093eba5d85143c3dc484af6818340a20124044a4578616d706c"       \
+    "65412e355828917f2045e1169502756252bf119a94cdac6a9d8944245b5a9a26d403a6331159e3d691a708"       \
+    "e9984d8601010002561fd25f64a2ee33e774abe16700bcfd9cf12ea5f7d8414447abdef0ff"
+#define COSE_A6                                                                                    \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c9850c0300005857810103018201662f2f7372632f818205a2000120"       \
+    "018181821860583b8443a10103a1054c6f3093eba5d85143c3dc484af6818343a1012aa2044a4578616d70"       \
+    "6c65412e3633502fa8c8352aea17faf7407271a5e90eb8408601010002566d0664951176f40600518b5c32"       \
+    "a2a2137871f1f045ad44d7042de5ff"
+#define COSE_A11_PLAIN                                                                             \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c98506020000498201662f2f7372632f8601010002466568656c6c6f"       \
+    "444ec359d2ff"
+#define COSE_A11                                                                                   \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c9850b0300005862810203018201662f2f7372632f818205a3000101"       \
+    "0320018181821158458443a10106a1044a4578616d706c65412e31f65830d0218bcc266210d32be089950e"       \
+    "733ef3ff8b502df628710c7085b72a29eb0867d2deaa71c2cab26a9efba0465e9b55218506020000498201"       \
+    "662f2f7372632f8601010002466568656c6c6f444ec359d2ff"
+#define COSE_A12                                                                                   \
+    "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \
+    "bd51281400001a000f42404482a081c9850b0300005864810103018201662f2f7372632f8282034da1044a"       \
+    "4578616d706c65412e318205a2000120018181821158398443a10106a0f6583073d54e469fcc5e66f4a3dd"       \
+    "81a1486012f08c4d662a15eaba7516d1aa2ed6d23785659682317543ba5fc7e7dd19d46d98860101000246"       \
+    "6568656c6c6f444ec359d2ff"
+#define COSE_MAC_KEY                                                                               \
+    "3a5c74e32ab4558a99581ec3a816576812aabe895db04494cda25b711d7b5ed4"                             \
+    "077466e677860648412f1bf8c91d0624"
+#define COSE_BASE_IV "6f3093eba5d85143c3dc0000"
+#define COSE_IV "6f3093eba5d85143c3dc484a"
+#define COSE_CEK "13bf9cead057c0aca2c9e52471ca4b19ddfaf4c0784e3f3e8e3999dbae4ce45c"
+#define COSE_KEK "0e8a982b921d1086241798032fedc1f883eab72e4e43bb2d11cfae38ad7a972e"
+#define COSE_KDK "6c4e5271e211e0c8329ab8f363097f16516a459f12a4060cf0164968fdccbd63"
+#define COSE_SALT "2fa8c8352aea17faf7407271a5e90eb8"
+#define COSE_SIGN_KEY                                                                              \
+    "3081a402010104303494803544d85a84d802400b50f51eea23b72d7d850b53cbf3006e5be2940d4a2c18d5"       \
+    "10a412efc7dc7875fbba22cca9a00706052b81040022a1640362000402dfc49747f5d3d219fe6185744729"       \
+    "fa1672ef7d11cb57ca0320c632be06ca3fdcc118e63140ba3ec57ea7b85d4195684526e81bf0d9ea0924f0"       \
+    "5a3453ad75b92806671511544c993f6bd908a7a4239d476cfdfd74d6c68836488ad1e60b0e7d"
+#define COSE_SIGN_CERT                                                                             \
+    "308201e130820167a003020102020a6ffe89dcb76ed372ea7a300a06082a8648ce3d0403033020311e301c"       \
+    "06035504030c15436572746966696361746520417574686f72697479301e170d3235313030363030303030"       \
+    "305a170d3235313031363030303030305a300e310c300a06035504030c037372633076301006072a8648ce"       \
+    "3d020106052b810400220362000402dfc49747f5d3d219fe6185744729fa1672ef7d11cb57ca0320c632be"       \
+    "06ca3fdcc118e63140ba3ec57ea7b85d4195684526e81bf0d9ea0924f05a3453ad75b92806671511544c99"       \
+    "3f6bd908a7a4239d476cfdfd74d6c68836488ad1e60b0e7da37e307c300c0603551d130101ff0402300030"       \
+    "260603551d110101ff041c301aa01806082b0601050507080ba00c160a64746e3a2f2f7372632f300e0603"       \
+    "551d0f0101ff04040302078030130603551d25040c300a06082b06010505070323301f0603551d23041830"       \
+    "1680141b7733be8375666a758622f2ab0a17603f425603300a06082a8648ce3d0403030368003065023047"       \
+    "963cb11865b1066579a73e8c8249f693c307f409b4fb8646cd1704bcc39103d47adfbd6c274398a6ecb5a4"       \
+    "faddaf07023100ebc581e870878f70029842700068d6e7e299bf19a893160a10256427d6d4cccb70b27a87"       \
+    "10301d227f9ed8c3a5f0d3e6"
+#define COSE_CA                                                                                    \
+    "308201f030820176a003020102020a1515ffa740a4bd73f5ba300a06082a8648ce3d0403033020311e301c"       \
+    "06035504030c15436572746966696361746520417574686f72697479301e170d3235313030363030303030"       \
+    "305a170d3235313031363030303030305a3020311e301c06035504030c1543657274696669636174652041"       \
+    "7574686f726974793076301006072a8648ce3d020106052b8104002203620004cc7bba7b0477e0f7973040"       \
+    "a183fd0c8b449f6fe2bdabecdf9c7a72e22cb3556a496489ca75f809f11f737e080071c0e61c06361568c2"       \
+    "24beab291754fd40c875b8be3ff7460b50d4281bec95d534b44af497715a095211e35928b2fbf455c76aa3"       \
+    "7b307930120603551d130101ff040830060101ff020100300e0603551d0f0101ff04040302010630130603"       \
+    "551d25040c300a06082b06010505070323301d0603551d0e041604141b7733be8375666a758622f2ab0a17"       \
+    "603f425603301f0603551d230418301680141b7733be8375666a758622f2ab0a17603f425603300a06082a"       \
+    "8648ce3d04030303680030650230502f206ef090cd74f70e907a4966e1fd0486ec8430449f71fe48d06e6e"       \
+    "24bdb1182a5a9fa0a6182f554065a3e9dad130023100afd3343bb554071bb9fc8b77f0ea12cdae4e14af07"       \
+    "d75fdd6d729dcc6bd67a308f04535991026aa433ade844778d192d"
+#define COSE_OTHER_CERT                                                                            \
+    "308201e030820167a003020102020a3f240bcda6f7fc3c29de300a06082a8648ce3d0403033020311e301c"       \
+    "06035504030c15436572746966696361746520417574686f72697479301e170d3235313030363030303030"       \
+    "305a170d3235313031363030303030305a300e310c300a06035504030c036473743076301006072a8648ce"       \
+    "3d020106052b81040022036200040057ea0e6fdc50ddc1111bd810eae7c0ba24645d44d4712db0c8354c23"       \
+    "4b2970b4ac27e78f38250069d128f98e51ceb14b72c50b27267637c40adcd78bd025e4b654a645d2ba7ba9"       \
+    "894cc73b2431d4cdc040d66e8eb2dad731f7dca57108545ca37e307c300c0603551d130101ff0402300030"       \
+    "260603551d110101ff041c301aa01806082b0601050507080ba00c160a64746e3a2f2f6473742f300e0603"       \
+    "551d0f0101ff04040302030830130603551d25040c300a06082b06010505070323301f0603551d23041830"       \
+    "1680141b7733be8375666a758622f2ab0a17603f425603300a06082a8648ce3d040303036700306402302b"       \
+    "726685f79a4bbe08f15c161aee6b438441209d856c672b5c585bbbe322f1ffbbbf99412c2b40203ab57eb9"       \
+    "34e8a6aa0230020dc36e50654bfdb7cafeee5126028d5e9b9ef7d2b8aed00c6ad72bf48c5d0b79b2d260fe"       \
+    "bf7d67b4702c2dff393508"
+
+/* Octets of a constant, with a view. */
+struct octets {
+    uint8_t bytes[1024];
+    struct slice slice;
+};
+
+static inline struct slice octets(struct octets *o, const char *hex)
+{
+    return o->slice = slice_of(o->bytes, unhex(hex, o->bytes, sizeof o->bytes));
+}
+
+static inline struct slice text_slice(const char *text)
+{
+    return slice_of(text, strlen(text));
+}
+
+static inline struct eid eid_named(const char *text)
+{
+    struct eid out;
+    ck_assert_int_eq(eid_parse(text, &out), 0);
+    return out;
+}
+
+/* A request of the examples: block 3, target and primary metadata in the AAD scope. */
+static inline struct security_request cose_request(const struct security_cose_key *key,
+                                                   uint64_t target)
+{
+    return (struct security_request){.targets = {target},
+                                     .targets_len = 1,
+                                     .scope = SECURITY_SCOPE_PRIMARY | SECURITY_SCOPE_TARGET,
+                                     .source = eid_named("dtn://src/"),
+                                     .number = 3,
+                                     .cose = key};
+}
+
+static inline enum security_verdict cose_verify(const struct security_bundle *b, uint64_t number,
+                                                size_t target, const struct security_cose_key *key)
+{
+    const struct security_operation op = {.block = index_of(b, number), .target = target};
+    return security_cose_verify(b, op, key, 0, &crypto);
+}
+
+static inline enum security_verdict cose_decrypt(struct security_bundle *b, uint64_t number,
+                                                 size_t target, const struct security_cose_key *key)
+{
+    const struct security_operation op = {.block = index_of(b, number), .target = target};
+    return security_cose_decrypt(b, op, key, &crypto);
+}
+
+#endif
