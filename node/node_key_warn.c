@@ -20,17 +20,13 @@ static bool same_peers(const struct security_key *a, const struct security_key *
     return same;
 }
 
-/* What a key is used for: MACs, encryption, or keys of either. */
-static int use_of(const struct security_key *k)
-{
-    return k->algorithm <= SECURITY_KEY_HMAC_512 ? 0 : k->algorithm < SECURITY_KEY_WRAP_128 ? 1 : 2;
-}
-
 static bool is_replaced(const struct security_ring *ring, const struct security_key *k)
 {
     for (size_t i = 0; i < ring->len; i++) {
         const struct security_key *other = &ring->at[i];
-        if (other != k && strcmp(other->id, k->id) == 0 && use_of(other) == use_of(k) &&
+        if (other != k && strcmp(other->id, k->id) == 0 &&
+            security_algorithm_services(other->algorithm) ==
+                security_algorithm_services(k->algorithm) &&
             other->from_ms <= k->until_ms && other->until_ms > k->until_ms && same_peers(other, k))
             return true;
     }

@@ -101,12 +101,14 @@ static int parse_file(const struct reading *r, const char *name, size_t len)
 {
     char why[256] = "";
     if (len > SECURITY_KEY_FILE)
-        return refuse_file(r, name, "it is longer than 4096 bytes, and no key file");
+        return refuse_file(r, name, "it is longer than 16384 bytes, and no key file");
     if (r->ring->len == SECURITY_KEYS_MAX)
         return refuse_file(r, name, "there are more than 64 key files; remove old ones");
     struct security_key *k = &r->ring->at[r->ring->len];
     if (security_key_parse(r->text, len, k, why, sizeof why) != 0)
         return refuse_line(r, name, why);
+    if (security_key_check(k, token_keys_crypto(r->tokens), why, sizeof why) != 0)
+        return refuse_file(r, name, why);
     const int err = open_token(r, name, k);
     r->ring->len += err == 0;
     return err;

@@ -31,17 +31,33 @@ static struct security_rule *list_rules(const struct config *c)
     return rules;
 }
 
-/* Has it a key of that id for that kind of operation? */
+/* Has it a key of that id for that kind of operation? For COSE its length must fit, too. */
 static bool has_key(const struct security_ring *ring, const struct security_rule *r)
 {
+    struct security_cose_key cose;
+    const struct security_want want = {
+        .id = r->key, .type = r->type, .cose = r->cose, .source = r->role == SECURITY_ROLE_SOURCE};
     for (size_t i = 0; i < ring->len; i++) {
-        const struct security_key *k = &ring->at[i];
-        const bool mac = k->algorithm <= SECURITY_KEY_HMAC_512;
-        if (strcmp(k->id, r->key) == 0 &&
-            (k->algorithm >= SECURITY_KEY_WRAP_128 || mac == (r->type == SECURITY_BIB)))
+        if (security_key_serves(&ring->at[i], &want) &&
+            (!r->cose || security_key_cose(&ring->at[i], &cose)))
             return true;
     }
     return false;
+}
+
+/* What a rule needs, and an algorithm that does it. */
+static const char *needs_of(const struct security_rule *r)
+{
+    if (r->cose && r->type == SECURITY_BIB)
+        return r->role == SECURITY_ROLE_SOURCE
+                   ? "to sign by COSE; write a key file with this id, an algorithm such as esp384 "
+                     "and its private key, or hmac-sha-384 with a key of 96 digits"
+                   : "to verify by COSE; write a key file with this id, an algorithm such as "
+                     "esp384 with the public key or certificate, x509 with the authority's, or "
+                     "hmac-sha-384 with a key of 96 digits";
+    return r->type == SECURITY_BIB
+               ? "for HMAC; write a key file with this id and an algorithm such as hmac-sha-384"
+               : "for AES; write a key file with this id and an algorithm such as aes-256-gcm";
 }
 
 static int check_keys(const char *path, const struct config *c, const struct security_ring *ring,
@@ -52,12 +68,8 @@ static int check_keys(const char *path, const struct config *c, const struct sec
         const struct security_rule *r = &s[i].rule;
         if (has_key(ring, r))
             continue;
-        snprintf(why, cap,
-                 "%s:%" PRIu32 ": security.key: the folder %s has no key \"%s\" for %s; write "
-                 "a key file with this id and an algorithm %s",
-                 path != NULL ? path : "line", r->line, c->security_keys, r->key,
-                 r->type == SECURITY_BIB ? "HMAC" : "AES",
-                 r->type == SECURITY_BIB ? "such as hmac-sha-384" : "such as aes-256-gcm");
+        snprintf(why, cap, "%s:%" PRIu32 ": security.key: the folder %s has no key \"%s\" %s",
+                 path != NULL ? path : "line", r->line, c->security_keys, r->key, needs_of(r));
         return HELIO_EFORMAT;
     }
     return 0;
@@ -65,7 +77,9 @@ static int check_keys(const char *path, const struct config *c, const struct sec
 
 static bool same_secret(const struct security_key *a, const struct security_key *b)
 {
-    return a->secret_len == b->secret_len && secret_same(a->secret, b->secret, b->secret_len);
+    return a->secret_len == b->secret_len && a->der_len == b->der_len &&
+           secret_same(a->secret, b->secret, b->secret_len) &&
+           secret_same(a->der, b->der, b->der_len);
 }
 
 /* Uses go on for keys that remain. */
@@ -102,10 +116,12 @@ static bool same_keys(const struct security_ring *a, const struct security_ring 
     bool same = a->len == b->len;
     for (size_t i = 0; same && i < a->len; i++) {
         const struct security_key *x = &a->at[i], *y = &b->at[i];
-        same = strcmp(x->id, y->id) == 0 && x->algorithm == y->algorithm &&
-               x->from_ms == y->from_ms && x->until_ms == y->until_ms &&
-               x->uses_max == y->uses_max && x->secret_len == y->secret_len &&
-               secret_same(x->secret, y->secret, x->secret_len) && x->peers.len == y->peers.len;
+        same =
+            strcmp(x->id, y->id) == 0 && x->algorithm == y->algorithm && x->from_ms == y->from_ms &&
+            x->until_ms == y->until_ms && x->uses_max == y->uses_max && same_secret(x, y) &&
+            x->identify == y->identify && x->kid_len == y->kid_len &&
+            memcmp(x->kid, y->kid, sizeof x->kid) == 0 && x->base_iv_len == y->base_iv_len &&
+            memcmp(x->base_iv, y->base_iv, sizeof x->base_iv) == 0 && x->peers.len == y->peers.len;
         for (size_t k = 0; same && k < x->peers.len; k++)
             same = eid_patterns_have(&y->peers, &x->peers.at[k]);
     }

@@ -4,26 +4,68 @@
  * is missing is named. What can go wrong is the file's: the message has the line and what would be
  * right. Text of the secret stays out of it.
  */
-#include "bp/codec/security_key.h"
+#include "bp/codec/security_key_private.h"
 
 #include <stdio.h>
 
 #include "base/secret.h"
 
+enum {
+    FOR_MAC = SECURITY_SERVES_BIB | SECURITY_SERVES_COSE_BIB,
+    FOR_CIPHER = SECURITY_SERVES_BCB | SECURITY_SERVES_COSE_BCB,
+    FOR_COSE = SECURITY_SERVES_COSE_BIB | SECURITY_SERVES_COSE_BCB,
+};
 static const struct {
     const char *text;
+    unsigned services;
     size_t secret; /* bytes; 0: any, HMAC (RFC 2104) */
+    int64_t cose;
 } algorithms[SECURITY_KEY_ALGORITHMS] = {
-    [SECURITY_KEY_HMAC_256] = {"hmac-sha-256", 0}, [SECURITY_KEY_HMAC_384] = {"hmac-sha-384", 0},
-    [SECURITY_KEY_HMAC_512] = {"hmac-sha-512", 0}, [SECURITY_KEY_AES_128] = {"aes-128-gcm", 16},
-    [SECURITY_KEY_AES_256] = {"aes-256-gcm", 32},  [SECURITY_KEY_WRAP_128] = {"aes-128-kw", 16},
-    [SECURITY_KEY_WRAP_256] = {"aes-256-kw", 32},
+    [SECURITY_KEY_HMAC_256] = {"hmac-sha-256", FOR_MAC, 0, COSE_HMAC_256},
+    [SECURITY_KEY_HMAC_384] = {"hmac-sha-384", FOR_MAC, 0, COSE_HMAC_384},
+    [SECURITY_KEY_HMAC_512] = {"hmac-sha-512", FOR_MAC, 0, COSE_HMAC_512},
+    [SECURITY_KEY_AES_128] = {"aes-128-gcm", FOR_CIPHER, 16, COSE_A128GCM},
+    [SECURITY_KEY_AES_256] = {"aes-256-gcm", FOR_CIPHER, 32, COSE_A256GCM},
+    [SECURITY_KEY_WRAP_128] = {"aes-128-kw", FOR_MAC | FOR_CIPHER, 16, COSE_A128KW},
+    [SECURITY_KEY_WRAP_256] = {"aes-256-kw", FOR_MAC | FOR_CIPHER, 32, COSE_A256KW},
+    [SECURITY_KEY_HKDF_512] = {"hkdf-sha-512", FOR_COSE, 0, COSE_HKDF_512},
+    [SECURITY_KEY_ES256] = {"es256", SECURITY_SERVES_COSE_BIB, 0, COSE_ES256},
+    [SECURITY_KEY_ES384] = {"es384", SECURITY_SERVES_COSE_BIB, 0, COSE_ES384},
+    [SECURITY_KEY_ES512] = {"es512", SECURITY_SERVES_COSE_BIB, 0, COSE_ES512},
+    [SECURITY_KEY_EDDSA] = {"eddsa", SECURITY_SERVES_COSE_BIB, 0, COSE_EDDSA},
+    [SECURITY_KEY_ESP256] = {"esp256", SECURITY_SERVES_COSE_BIB, 0, COSE_ESP256},
+    [SECURITY_KEY_ESP384] = {"esp384", SECURITY_SERVES_COSE_BIB, 0, COSE_ESP384},
+    [SECURITY_KEY_ESP512] = {"esp512", SECURITY_SERVES_COSE_BIB, 0, COSE_ESP512},
+    [SECURITY_KEY_ED25519] = {"ed25519", SECURITY_SERVES_COSE_BIB, 0, COSE_ED25519},
+    [SECURITY_KEY_X509] = {"x509", SECURITY_SERVES_COSE_BIB, 0, 0},
 };
 enum { HMAC_LEAST = 16 }; /* bytes; shorter keys can be guessed */
 
 const char *security_algorithm_text(enum security_algorithm a)
 {
     return a < SECURITY_KEY_ALGORITHMS ? algorithms[a].text : "unknown";
+}
+
+unsigned security_algorithm_services(enum security_algorithm a)
+{
+    return a < SECURITY_KEY_ALGORITHMS ? algorithms[a].services : 0;
+}
+
+unsigned security_service_of(uint64_t type, bool cose)
+{
+    if (cose)
+        return type == SECURITY_BIB ? SECURITY_SERVES_COSE_BIB : SECURITY_SERVES_COSE_BCB;
+    return type == SECURITY_BIB ? SECURITY_SERVES_BIB : SECURITY_SERVES_BCB;
+}
+
+int64_t security_algorithm_cose(enum security_algorithm a)
+{
+    return algorithms[a].cose;
+}
+
+bool security_algorithm_is_public(enum security_algorithm a)
+{
+    return a >= SECURITY_KEY_ES256 && a <= SECURITY_KEY_X509;
 }
 
 /* ---- reading ---- */
@@ -33,7 +75,8 @@ struct key_reader {
     char *why;
     size_t cap;
     unsigned line;
-    bool has_algorithm, has_secret, wrong;
+    bool has_algorithm, has_secret, wrong, has_identify;
+    struct pem_reader pem;
 };
 
 static void refuse_line(struct key_reader *r, const char *text)
@@ -84,7 +127,8 @@ static void read_algorithm(struct key_reader *r, struct slice v)
         }
     }
     refuse_line(r, "algorithm: write hmac-sha-256, hmac-sha-384, hmac-sha-512, aes-128-gcm, "
-                   "aes-256-gcm, aes-128-kw or aes-256-kw");
+                   "aes-256-gcm, aes-128-kw or aes-256-kw; or, for COSE, hkdf-sha-512, es256, "
+                   "es384, es512, eddsa, esp256, esp384, esp512, ed25519 or x509");
 }
 
 /* Days from 2000-01-01 to the first day of the month. */
@@ -183,17 +227,50 @@ static void read_uri(struct key_reader *r, struct slice v)
     r->has_secret = true;
 }
 
-static void read_secret(struct key_reader *r, struct slice v)
+static bool read_hex(struct slice v, uint8_t *out, size_t cap)
 {
-    struct security_key *k = r->key;
-    bool good = v.len > 0 && v.len % 2 == 0 && v.len / 2 <= SECURITY_KEY_MAX;
+    bool good = v.len > 0 && v.len % 2 == 0 && v.len / 2 <= cap;
     for (size_t i = 0; i + 1 < v.len && good; i += 2) {
         const int high = digit_of(v.data[i]), low = digit_of(v.data[i + 1]);
         good = high >= 0 && low >= 0;
         if (good)
-            k->secret[i / 2] = (uint8_t)(high * 16 + low);
+            out[i / 2] = (uint8_t)(high * 16 + low);
     }
-    if (!good) {
+    return good;
+}
+
+static void read_kid(struct key_reader *r, struct slice v)
+{
+    r->key->kid_len = v.len / 2;
+    if (!read_hex(v, r->key->kid, sizeof r->key->kid))
+        refuse_line(r, "kid: write 2 to 128 hexadecimal digits");
+}
+
+static void read_base(struct key_reader *r, struct slice v)
+{
+    r->key->base_iv_len = SECURITY_IV;
+    if (v.len != 2 * SECURITY_IV || !read_hex(v, r->key->base_iv, SECURITY_IV))
+        refuse_line(r, "base_iv: write 24 hexadecimal digits");
+}
+
+static void read_identify(struct key_reader *r, struct slice v)
+{
+    static const char *const words[] = {
+        [SECURITY_BY_KID] = "kid", [SECURITY_BY_X5T] = "x5t", [SECURITY_BY_X5CHAIN] = "x5chain"};
+    for (int i = SECURITY_BY_KID; i <= SECURITY_BY_X5CHAIN; i++) {
+        if (slice_is(v, words[i])) {
+            r->key->identify = (enum security_identify)i;
+            r->has_identify = true;
+            return;
+        }
+    }
+    refuse_line(r, "identify: write kid, x5t or x5chain");
+}
+
+static void read_secret(struct key_reader *r, struct slice v)
+{
+    struct security_key *k = r->key;
+    if (!read_hex(v, k->secret, SECURITY_KEY_MAX)) {
         refuse_line(r, "key: write 32 to 128 hexadecimal digits, as `openssl rand -hex 32` prints, "
                        "or the URI of a token's key, pkcs11:token=NAME;object=NAME");
         return;
@@ -229,17 +306,30 @@ static void read_value(struct key_reader *r, struct slice name, struct slice v)
         read_peers(r, v);
     else if (slice_is(name, "uses"))
         read_uses(r, v);
+    else if (slice_is(name, "kid"))
+        read_kid(r, v);
+    else if (slice_is(name, "base_iv"))
+        read_base(r, v);
+    else if (slice_is(name, "identify"))
+        read_identify(r, v);
     else if (slice_is(name, "key") && v.len >= 7 && memcmp(v.data, "pkcs11:", 7) == 0)
         read_uri(r, v);
     else if (slice_is(name, "key"))
         read_secret(r, v);
     else
-        refuse_line(r, "expected id, algorithm, from, until, peers, uses or key, then a colon");
+        refuse_line(r, "expected id, algorithm, from, until, peers, uses, key, kid, identify or "
+                       "base_iv, then a colon; or PEM, which begins with -----BEGIN");
 }
 
 static void read_line(struct key_reader *r, struct slice line)
 {
     line = trim_blanks(line);
+    const char *wrong = NULL;
+    if (security_pem_line(&r->pem, line, r->key, &wrong)) {
+        if (wrong != NULL)
+            refuse_line(r, wrong);
+        return;
+    }
     if (line.len == 0 || line.data[0] == '#')
         return;
     const uint8_t *colon = memchr(line.data, ':', line.len);
@@ -250,6 +340,25 @@ static void read_line(struct key_reader *r, struct slice line)
     read_value(r, trim_blanks(slice_of(line.data, n)), v);
 }
 
+/* Of a key for signatures, or of trust anchors. */
+static const char *find_missing_pem(const struct key_reader *r)
+{
+    struct security_key *k = r->key;
+    if (r->has_secret || k->base_iv_len > 0)
+        return "this algorithm has its key as PEM, not as key: or base_iv:";
+    if (k->algorithm == SECURITY_KEY_X509)
+        return k->certificates_len == 0 || k->private_key.len > 0 || k->public_key.len > 0
+                   ? "x509 has certificates of trust anchors and no keys: write them as PEM"
+                   : NULL;
+    if (k->private_key.len == 0 && k->public_key.len == 0 && k->certificates_len == 0)
+        return "a private key, public key or certificate is missing: write it as PEM";
+    if (!r->has_identify && k->certificates_len > 0)
+        k->identify = SECURITY_BY_X5CHAIN;
+    return k->identify != SECURITY_BY_KID && k->certificates_len == 0
+               ? "identify: x5t and x5chain need a certificate"
+               : NULL;
+}
+
 static const char *find_missing(const struct key_reader *r)
 {
     const struct security_key *k = r->key;
@@ -257,6 +366,14 @@ static const char *find_missing(const struct key_reader *r)
         return "id is missing: write the word by which rules name this key";
     if (!r->has_algorithm)
         return "algorithm is missing: write one such as hmac-sha-384 or aes-256-gcm";
+    if (r->pem.kind != PEM_NONE)
+        return "the PEM has no end: write its line -----END";
+    if (k->from_ms >= k->until_ms)
+        return "until is not after from: write a later time";
+    if (security_algorithm_is_public(k->algorithm))
+        return find_missing_pem(r);
+    if (k->der_len > 0 || k->identify != SECURITY_BY_KID)
+        return "this algorithm has a secret key: write key: and its digits, and no PEM";
     if (!r->has_secret)
         return "key is missing: write the hexadecimal digits of the key";
     const size_t want = k->uri[0] != '\0' ? 0 : algorithms[k->algorithm].secret;
@@ -266,7 +383,9 @@ static const char *find_missing(const struct key_reader *r)
         return "key: this algorithm needs 64 hexadecimal digits";
     if (k->secret_len < HMAC_LEAST && k->uri[0] == '\0')
         return "key: write at least 32 hexadecimal digits";
-    return k->from_ms >= k->until_ms ? "until is not after from: write a later time" : NULL;
+    return k->algorithm == SECURITY_KEY_HKDF_512 && k->uri[0] != '\0'
+               ? "key: keys of tokens are not used with hkdf-sha-512"
+               : NULL;
 }
 
 int security_key_parse(const char *text, size_t len, struct security_key *out, char *why,
@@ -302,8 +421,10 @@ bool security_key_mark(const struct security_key *k, const struct crypto *crypto
     const struct slice label = slice_of(text, sizeof text - 1);
     const struct slice uri = slice_of(k->uri, strlen(k->uri));
     const struct slice secret = slice_of(k->secret, k->secret_len);
-    const bool token = uri.len > 0;
-    if (!crypto->mac(crypto->self, 256, token ? label : secret, token ? &uri : &label, 1, mac))
+    const struct slice der = slice_of(k->der, k->der_len);
+    const struct slice *open = uri.len > 0 ? &uri : der.len > 0 ? &der : NULL;
+    if (!crypto->mac(crypto->self, 256, open != NULL ? label : secret, open != NULL ? open : &label,
+                     1, mac))
         return false;
     memcpy(out, mac, sizeof *out);
     return true;
@@ -321,14 +442,23 @@ uint32_t security_sender_of(const struct eid *node)
     return hash;
 }
 
-static bool is_usable(const struct security_key *k, const char *id, uint64_t type,
-                      const struct eid *peer, uint64_t dtn_ms)
+bool security_key_serves(const struct security_key *k, const struct security_want *w)
 {
-    const bool mac = k->algorithm <= SECURITY_KEY_HMAC_512;
-    const bool wraps = k->algorithm >= SECURITY_KEY_WRAP_128;
-    return strcmp(k->id, id) == 0 && (wraps || mac == (type == SECURITY_BIB)) &&
-           (k->peers.len == 0 || eid_patterns_match(&k->peers, peer)) && dtn_ms >= k->from_ms &&
-           (k->until_ms == UINT64_MAX || (dtn_ms > 0 && dtn_ms < k->until_ms));
+    const bool is_public = security_algorithm_is_public(k->algorithm);
+    if (strcmp(k->id, w->id) != 0 ||
+        (security_algorithm_services(k->algorithm) & security_service_of(w->type, w->cose)) == 0)
+        return false;
+    if (w->source)
+        return !is_public || k->private_key.len > 0;
+    return !is_public || k->public_key.len > 0 || k->certificates_len > 0;
+}
+
+static bool is_usable(const struct security_key *k, const struct security_want *w)
+{
+    return security_key_serves(k, w) &&
+           (k->peers.len == 0 || eid_patterns_match(&k->peers, w->peer)) &&
+           w->dtn_ms >= k->from_ms &&
+           (k->until_ms == UINT64_MAX || (w->dtn_ms > 0 && w->dtn_ms < k->until_ms));
 }
 
 /* Is x preferred to y? For equal times the order in the ring decides. */
@@ -337,8 +467,8 @@ static bool is_newer(const struct security_key *x, const struct security_key *y)
     return x->from_ms != y->from_ms ? x->from_ms > y->from_ms : x < y;
 }
 
-struct security_key *security_ring_find(struct security_ring *ring, const char *id, uint64_t type,
-                                        const struct eid *peer, uint64_t dtn_ms, size_t i)
+struct security_key *security_ring_find(struct security_ring *ring, const struct security_want *w,
+                                        size_t i)
 {
     struct security_key *last = NULL;
     for (size_t n = 0; n <= i && n < SECURITY_KEY_TRIES; n++) {
@@ -346,7 +476,7 @@ struct security_key *security_ring_find(struct security_ring *ring, const char *
         for (size_t k = 0; k < ring->len; k++) {
             struct security_key *one = &ring->at[k];
             if ((last == NULL || is_newer(last, one)) && (best == NULL || is_newer(one, best)) &&
-                one != last && is_usable(one, id, type, peer, dtn_ms))
+                one != last && is_usable(one, w))
                 best = one;
         }
         if (best == NULL)

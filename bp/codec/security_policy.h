@@ -43,6 +43,7 @@ struct security_rule {
     /* Block type; 0: the primary block. For an extension block: all blocks of the type. */
     uint64_t target;
     uint64_t type;  /* SECURITY_BIB, SECURITY_BCB */
+    bool cose;      /* by the context COSE; else by that of RFC 9173 */
     uint64_t scope; /* enum security_scope; verifier and acceptor: the required scope */
     char key[SECURITY_KEY_ID];
     enum security_reaction reaction;
@@ -60,6 +61,7 @@ struct security_rule {
     X(FRAGMENT, "fragment", "a fragment cannot be verified on its way", 15)                        \
     X(NO_KEY, "no_key", "no key of that id is valid for the peer at this time", 15)                \
     X(EXHAUSTED, "exhausted", "the key was used as often as it may be, or no IV is left", 15)      \
+    X(CERTIFICATE, "certificate", "the signer's certificate is not valid for it", 15)              \
     X(TOKEN, "token", "the token that has the key does not answer", 15)                            \
     X(ERROR, "error", "out of memory, or the cryptographic library failed", 15)
 #define SECURITY_REASON_ENUM(name, word, text, code) SECURITY_REASON_##name,

@@ -55,32 +55,65 @@ static bool suits(const struct security_key *k, const struct security_block *s)
     return wraps == (s->wrapped_key.len > 0) && (wraps || variants[k->algorithm] == s->variant);
 }
 
+/* SECURITY_BAD_KEY: the operation is not for this key. */
+static enum security_verdict try_key(struct receiving *in, const struct security_rule *rule,
+                                     struct security_operation op, const struct security_block *s,
+                                     const struct security_key *k)
+{
+    struct security_policy *p = in->policy;
+    struct security_cose_key cose;
+    const struct slice secret = slice_of(k->secret, k->secret_len);
+    const bool integrity = rule->type == SECURITY_BIB;
+    if (rule->cose && !security_key_cose(k, &cose))
+        return SECURITY_BAD_KEY;
+    if (rule->cose)
+        return integrity ? security_cose_verify(&p->work, op, &cose, in->dtn_ms, p->crypto)
+                         : security_cose_decrypt(&p->work, op, &cose, p->crypto);
+    if (!suits(k, s))
+        return SECURITY_BAD_KEY;
+    return integrity ? security_verify(&p->work, op, secret, p->crypto)
+                     : security_decrypt(&p->work, op, secret, p->crypto);
+}
+
+/* Another key may be the right one after these. */
+static enum security_reason reason_of(enum security_verdict v)
+{
+    return v == SECURITY_NO_TOKEN      ? SECURITY_REASON_TOKEN
+           : v == SECURITY_NOT_TRUSTED ? SECURITY_REASON_CERTIFICATE
+           : v == SECURITY_UNKNOWN     ? SECURITY_REASON_UNKNOWN
+                                       : SECURITY_REASON_FAILED;
+}
+
 static enum security_reason try_keys(struct receiving *in, const struct security_rule *rule,
                                      struct security_operation op, const struct security_block *s)
 {
     struct security_policy *p = in->policy;
-    enum security_reason reason = SECURITY_REASON_NO_KEY, token = SECURITY_PASSED;
+    enum security_reason reason = SECURITY_REASON_NO_KEY;
     const struct security_key *k;
-    for (size_t i = 0; (k = security_ring_find(p->ring, rule->key, rule->type, &s->source,
-                                               in->dtn_ms, i)) != NULL;
-         i++) {
-        const struct slice secret = slice_of(k->secret, k->secret_len);
-        reason = SECURITY_REASON_FAILED;
-        if (!suits(k, s))
-            continue;
-        const enum security_verdict v = rule->type == SECURITY_BIB
-                                            ? security_verify(&p->work, op, secret, p->crypto)
-                                            : security_decrypt(&p->work, op, secret, p->crypto);
+    const struct security_want want = {.id = rule->key,
+                                       .type = rule->type,
+                                       .cose = rule->cose,
+                                       .peer = &s->source,
+                                       .dtn_ms = in->dtn_ms};
+    for (size_t i = 0; (k = security_ring_find(p->ring, &want, i)) != NULL; i++) {
+        const enum security_verdict v = try_key(in, rule, op, s, k);
         if (v == SECURITY_OK)
             return SECURITY_PASSED;
         if (v == SECURITY_NO_CRYPTO)
             return SECURITY_REASON_ERROR;
-        if (v == SECURITY_NO_TOKEN)
-            token = SECURITY_REASON_TOKEN; /* another key may be the right one */
         if (v == SECURITY_CONFLICT)
             return SECURITY_REASON_CONFLICTING;
+        if (reason == SECURITY_REASON_NO_KEY || reason == SECURITY_REASON_FAILED)
+            reason = reason_of(v);
     }
-    return token != SECURITY_PASSED ? token : reason;
+    return reason;
+}
+
+/* The metadata of the primary block as the target is the block itself. */
+static uint64_t scope_wanted(const struct security_rule *rule, uint64_t target)
+{
+    return rule->cose && target == SECURITY_PRIMARY ? rule->scope & SECURITY_SCOPE_SECURITY
+                                                    : rule->scope;
 }
 
 static enum security_reason check_target(struct receiving *in, const struct security_rule *rule,
@@ -90,7 +123,10 @@ static enum security_reason check_target(struct receiving *in, const struct secu
     struct security_operation op;
     struct security_block s;
     enum security_reason reason = find_operation(&p->work, rule->type, target, &op, &s);
-    if (reason == SECURITY_PASSED && (s.scope & rule->scope) != rule->scope)
+    if (reason == SECURITY_PASSED && rule->cose != (s.context == SECURITY_COSE))
+        reason = SECURITY_REASON_UNKNOWN;
+    const uint64_t scope = scope_wanted(rule, target);
+    if (reason == SECURITY_PASSED && (s.scope & scope) != scope)
         reason = SECURITY_REASON_FAILED;
     if (reason == SECURITY_PASSED)
         reason = try_keys(in, rule, op, &s);

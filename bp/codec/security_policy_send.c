@@ -53,16 +53,20 @@ static enum security_reason protect_target(struct sending *s, const struct secur
 {
     struct security_policy *p = s->policy;
     uint64_t failed;
+    struct security_cose_key cose;
+    if (rule->cose && !security_key_cose(s->key, &cose))
+        return SECURITY_REASON_NO_KEY;
     const struct security_request r = {
         .targets = {target},
         .targets_len = 1,
-        .variant = variant_of(s->key, rule->type),
+        .variant = rule->cose ? SECURITY_HMAC_384 : variant_of(s->key, rule->type),
         .scope = rule->scope,
         .source = p->node,
         .key = slice_of(s->key->secret, s->key->secret_len),
         .wrap = s->key->algorithm >= SECURITY_KEY_WRAP_128,
         .next_iv = take_iv,
         .iv_self = s,
+        .cose = rule->cose ? &cose : NULL,
     };
     return reason_of(s, rule->type == SECURITY_BIB
                             ? security_sign(&p->work, &r, p->crypto)
@@ -75,8 +79,13 @@ static enum security_reason apply_rule(struct sending *s, struct policy_rule *r)
     enum security_reason reason = SECURITY_PASSED;
     struct security_policy *p = s->policy;
     const size_t n = policy_targets(&p->work, r->rule.target, targets);
-    s->key = security_ring_find(p->ring, r->rule.key, r->rule.type, &s->bundle->destination,
-                                s->dtn_ms, 0);
+    const struct security_want want = {.id = r->rule.key,
+                                       .type = r->rule.type,
+                                       .cose = r->rule.cose,
+                                       .source = true,
+                                       .peer = &s->bundle->destination,
+                                       .dtn_ms = s->dtn_ms};
+    s->key = security_ring_find(p->ring, &want, 0);
     if (s->key == NULL && n > 0)
         return SECURITY_REASON_NO_KEY;
     for (size_t i = 0; i < n && reason == SECURITY_PASSED; i++) {

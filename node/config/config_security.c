@@ -39,8 +39,9 @@ const struct conf_option config_security_options[] = {
     {.key = "context",
      .type = OPTION_CHOICE,
      .offset = AT(context),
-     .choices = "bib-hmac-sha2|bcb-aes-gcm",
-     .help = "the operation: a signature or encryption (RFC 9173); the key says of which length"},
+     .choices = "bib-hmac-sha2|bcb-aes-gcm|bib-cose|bcb-cose",
+     .help = "the operation: a signature (bib) or encryption (bcb), by RFC 9173 or by COSE "
+             "(draft-ietf-dtn-bpsec-cose); the key says with which algorithm"},
     {.key = "scope",
      .type = OPTION_TEXT,
      .offset = AT(scope),
@@ -144,7 +145,8 @@ static int check_rule(void *item, const char **key, char *why, size_t cap)
                          "write 1 to 63 letters, digits, '-', '_' or '.', as id: of a key file");
     snprintf(r->key, sizeof r->key, "%s", s->key);
     r->role = (enum security_role)s->role;
-    r->type = s->context == 0 ? SECURITY_BIB : SECURITY_BCB;
+    r->type = s->context % 2 == 0 ? SECURITY_BIB : SECURITY_BCB;
+    r->cose = s->context >= 2;
     r->reaction = (enum security_reaction)s->reaction;
     r->dry_run = s->dry_run;
     wrong = find_conflict(r, key);

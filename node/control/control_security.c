@@ -47,6 +47,8 @@ static void set_target(json_t *o, uint64_t target)
 static json_t *list_rules(const struct security_policy *p)
 {
     static const char *const roles[] = {"source", "verifier", "acceptor"};
+    static const char *const contexts[2][2] = {{"bib-hmac-sha2", "bcb-aes-gcm"},
+                                               {"bib-cose", "bcb-cose"}};
     struct security_rule r;
     uint64_t good, failed;
     json_t *list = json_array();
@@ -57,7 +59,7 @@ static json_t *list_rules(const struct security_policy *p)
         control_set_patterns(o, "from", &r.from);
         control_set_patterns(o, "to", &r.to);
         set_target(o, r.target);
-        json_put_text(o, "context", r.type == SECURITY_BIB ? "bib-hmac-sha2" : "bcb-aes-gcm");
+        json_put_text(o, "context", contexts[r.cose][r.type == SECURITY_BCB]);
         json_put_text(o, "key", r.key);
         json_put_number(o, "good", good);
         json_put_number(o, "failed", failed);

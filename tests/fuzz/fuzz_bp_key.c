@@ -17,7 +17,13 @@ static void require(bool ok)
 static void check_key(const struct security_key *k)
 {
     require(security_key_id_valid(k->id) && k->algorithm < SECURITY_KEY_ALGORITHMS);
-    require(k->secret_len >= 16 && k->secret_len <= SECURITY_KEY_MAX);
+    require(k->secret_len <= SECURITY_KEY_MAX && k->der_len <= SECURITY_KEY_DER);
+    require(k->secret_len >= 16 || k->der_len > 0 || k->uri[0] != '\0');
+    require(k->private_key.at + k->private_key.len <= k->der_len);
+    require(k->public_key.at + k->public_key.len <= k->der_len);
+    require(k->certificates_len <= COSE_CHAIN_MAX && k->kid_len <= sizeof k->kid);
+    for (size_t i = 0; i < k->certificates_len; i++)
+        require(k->certificates[i].at + k->certificates[i].len <= k->der_len);
     require(k->from_ms < k->until_ms && k->uses == 0);
     require(k->uses_max >= 1 && k->uses_max <= SECURITY_USES_MAX);
     require(k->peers.len <= EID_PATTERNS_MAX);
@@ -31,11 +37,18 @@ static void check_ring(const struct security_key *k)
     ring.at[0] = *k;
     ring.len = 1;
     require(security_ring_has(&ring, k->id));
-    for (uint64_t type = SECURITY_BIB; type <= SECURITY_BCB; type++) {
-        const struct security_key *found =
-            security_ring_find(&ring, k->id, type, &peer, k->from_ms, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        const struct security_want want = {.id = k->id,
+                                           .type = i & 1 ? SECURITY_BIB : SECURITY_BCB,
+                                           .cose = (i & 2) != 0,
+                                           .source = (i & 4) != 0,
+                                           .peer = &peer,
+                                           .dtn_ms = k->from_ms};
+        const struct security_key *found = security_ring_find(&ring, &want, 0);
+        struct security_cose_key cose;
         require(found == NULL || found == &ring.at[0]);
-        require(security_ring_find(&ring, k->id, type, &peer, k->from_ms, 1) == NULL);
+        require(security_ring_find(&ring, &want, 1) == NULL);
+        (void)security_key_cose(k, &cose);
     }
 }
 

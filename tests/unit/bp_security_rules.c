@@ -54,7 +54,7 @@ START_TEST(other_contexts_are_unknown)
     size_t len = unhex("81012001820282020181820301a0", bytes, sizeof bytes); /* context -1 */
     ck_assert_ptr_null(security_block_parse(SECURITY_BIB, slice_of(bytes, len), &s));
     ck_assert(!s.known);
-    len = unhex("8101030082028202018180", bytes, sizeof bytes); /* COSE */
+    len = unhex("8101040082028202018180", bytes, sizeof bytes); /* unassigned */
     ck_assert_ptr_null(security_block_parse(SECURITY_BCB, slice_of(bytes, len), &s));
     ck_assert(!s.known);
     len = unhex("8101020082028202018180", bytes, sizeof bytes); /* BCB's context in a BIB */

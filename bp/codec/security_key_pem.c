@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keys of the context COSE: PEM texts of a key file are decoded into its DER, and the key is
+ * checked and shown as the context uses it. What can go wrong: a text that is no PEM, that is
+ * encrypted, or is longer than the room; a key on another curve than its algorithm says.
+ */
+#include "bp/codec/security_key_private.h"
+
+#include <stdio.h>
+
+#include "bp/codec/security_private.h"
+
+/* ---- PEM ---- */
+
+static bool has_prefix(struct slice s, const char *prefix)
+{
+    const size_t len = strlen(prefix);
+    return s.len >= len && memcmp(s.data, prefix, len) == 0;
+}
+
+static const char *begin_text(struct pem_reader *r, struct slice label,
+                              const struct security_key *k)
+{
+    static const struct {
+        const char *text;
+        enum pem_kind kind;
+    } labels[] = {{"PRIVATE KEY-----", PEM_PRIVATE},
+                  {"EC PRIVATE KEY-----", PEM_PRIVATE},
+                  {"PUBLIC KEY-----", PEM_PUBLIC},
+                  {"CERTIFICATE-----", PEM_CERTIFICATE}};
+    *r = (struct pem_reader){.kind = PEM_NONE, .start = k->der_len};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        if (slice_equal(label, slice_of(labels[i].text, strlen(labels[i].text))))
+            r->kind = labels[i].kind;
+    }
+    return r->kind == PEM_NONE
+               ? "expected PEM of a PRIVATE KEY, EC PRIVATE KEY, PUBLIC KEY or CERTIFICATE"
+               : NULL;
+}
+
+static struct security_der *place_of(enum pem_kind kind, struct security_key *k)
+{
+    if (kind == PEM_CERTIFICATE)
+        return k->certificates_len < COSE_CHAIN_MAX ? &k->certificates[k->certificates_len] : NULL;
+    struct security_der *one = kind == PEM_PRIVATE ? &k->private_key : &k->public_key;
+    return one->len == 0 ? one : NULL;
+}
+
+static const char *end_text(struct pem_reader *r, struct security_key *k)
+{
+    struct security_der *to = place_of(r->kind, k);
+    const size_t len = k->der_len - r->start;
+    if (r->characters != 0 || len == 0)
+        return "the PEM is not complete";
+    if (to == NULL)
+        return "a key file has one private and one public key, and 4 certificates, at most";
+    *to = (struct security_der){.at = (uint16_t)r->start, .len = (uint16_t)len};
+    k->certificates_len += r->kind == PEM_CERTIFICATE;
+    r->kind = PEM_NONE;
+    return NULL;
+}
+
+static int value_of(uint8_t c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Four characters are three bytes, and one less for each '='. */
+static const char *read_character(struct pem_reader *r, uint8_t c, struct security_key *k,
+                                  unsigned *padding)
+{
+    const int value = c == '=' ? 0 : value_of(c);
+    if (value < 0 || (r->padded && c != '=') || (c == '=' && r->characters < 2))
+        return "the PEM has other characters than Base64";
+    r->padded = r->padded || c == '=';
+    *padding += c == '=';
+    r->bits = r->bits << 6 | (uint32_t)value;
+    if (++r->characters < 4)
+        return NULL;
+    for (unsigned i = 0; i < 3 - *padding; i++) {
+        if (k->der_len == SECURITY_KEY_DER)
+            return "keys and certificates have more than 4096 bytes";
+        k->der[k->der_len++] = (uint8_t)(r->bits >> (16 - 8 * i));
+    }
+    r->characters = 0;
+    return NULL;
+}
+
+bool security_pem_line(struct pem_reader *r, struct slice line, struct security_key *k,
+                       const char **wrong)
+{
+    static const char begin[] = "-----BEGIN ";
+    unsigned padding = 0;
+    if (r->kind == PEM_NONE) {
+        if (!has_prefix(line, begin))
+            return false;
+        *wrong =
+            begin_text(r, slice_of(line.data + sizeof begin - 1, line.len - (sizeof begin - 1)), k);
+        return true;
+    }
+    if (has_prefix(line, "-----END ")) {
+        *wrong = end_text(r, k);
+        return true;
+    }
+    for (size_t i = 0; i < line.len && *wrong == NULL; i++)
+        *wrong = read_character(r, line.data[i], k, &padding);
+    return true;
+}
+
+/* ---- use ---- */
+
+static struct slice view_of(const struct security_key *k, struct security_der d)
+{
+    return slice_of(k->der + d.at, d.len);
+}
+
+static int refuse_key(char *why, size_t cap, const char *text)
+{
+    snprintf(why, cap, "%s", text);
+    return HELIO_EFORMAT;
+}
+
+static int add_public(struct security_key *k, const uint8_t *der, size_t len, char *why, size_t cap)
+{
+    if (k->public_key.len > 0)
+        return slice_equal(view_of(k, k->public_key), slice_of(der, len))
+                   ? 0
+                   : refuse_key(why, cap,
+                                "the public key is not that of the private key or "
+                                "certificate");
+    if (len > SECURITY_KEY_DER - k->der_len)
+        return refuse_key(why, cap, "keys and certificates have more than 4096 bytes");
+    memcpy(k->der + k->der_len, der, len);
+    k->public_key = (struct security_der){.at = (uint16_t)k->der_len, .len = (uint16_t)len};
+    k->der_len += len;
+    return 0;
+}
+
+/* A key on another curve than the algorithm's. */
+static int refuse_curve(const struct security_key *k, char *why, size_t cap)
+{
+    snprintf(why, cap, "the key is not one of the algorithm %s",
+             security_algorithm_text(k->algorithm));
+    return HELIO_EFORMAT;
+}
+
+int security_key_check(struct security_key *k, const struct crypto *crypto, char *why, size_t cap)
+{
+    const struct crypto_signatures *c = &crypto->signatures;
+    const struct crypto_certificates of = {.certificate = view_of(k, k->certificates[0])};
+    uint8_t der[CRYPTO_PUBLIC_MAX];
+    enum crypto_curve want, curve;
+    size_t len;
+    int err = 0;
+    if (!security_cose_curve(security_algorithm_cose(k->algorithm), &want))
+        return 0;
+    const struct security_der given = k->private_key.len > 0 ? k->private_key : k->public_key;
+    if (given.len > 0) {
+        if (!c->public_of(c->self, view_of(k, given), k->private_key.len > 0, &curve, der, &len) ||
+            curve != want)
+            return refuse_curve(k, why, cap);
+        err = k->private_key.len > 0 ? add_public(k, der, len, why, cap) : 0;
+    }
+    if (err < 0 || k->certificates_len == 0)
+        return err;
+    const char *wrong = c->certified(c->self, &of, &curve, der, &len);
+    if (wrong != NULL)
+        return refuse_key(why, cap, wrong);
+    return curve == want ? add_public(k, der, len, why, cap) : refuse_curve(k, why, cap);
+}
+
+bool security_key_cose(const struct security_key *k, struct security_cose_key *out)
+{
+    const bool is_public = security_algorithm_is_public(k->algorithm);
+    const int64_t alg = security_algorithm_cose(k->algorithm);
+    *out = (struct security_cose_key){
+        .alg = alg,
+        .kid = k->kid_len > 0 ? slice_of(k->kid, k->kid_len) : slice_of(k->id, strlen(k->id)),
+        .secret = is_public ? view_of(k, k->private_key) : slice_of(k->secret, k->secret_len),
+        .public_key = view_of(k, k->public_key),
+        .base_iv = slice_of(k->base_iv, k->base_iv_len),
+        .certificates_len = k->certificates_len,
+        .identify = k->identify};
+    for (size_t i = 0; i < k->certificates_len; i++)
+        out->certificates[i] = view_of(k, k->certificates[i]);
+    const bool mac = k->algorithm <= SECURITY_KEY_HMAC_512;
+    return !mac || k->uri[0] != '\0' || k->secret_len == security_cose_key_bytes(alg);
+}
