@@ -19,8 +19,8 @@ static void check_accept(struct argp_state *state, void *base)
     const struct secure_options *o = base;
     if (o->input == NULL)
         argp_error(state, "FILE is missing; \"-\" is standard input");
-    else if (o->keys_len == 0 && !o->keyless)
-        argp_error(state, "--key FILE is missing");
+    else if (o->keys_len + o->cose_len == 0 && !o->keyless)
+        argp_error(state, "--key FILE is missing; or --cose-key FILE");
     else if (o->strip && (o->output == NULL || strcmp(o->output, "-") == 0))
         argp_error(state, "--strip needs -o FILE, where the bundle goes");
     else if (!o->strip && o->output != NULL && o->only_stripped)
@@ -34,6 +34,12 @@ static void check_accept(struct argp_state *state, void *base)
                     "is tried",                                                                    \
             SECURE_OWN(secure_add_key)                                                             \
     }
+#define COSE_OPTION                                                                                \
+    {                                                                                              \
+        "cose-key", 0, "FILE",                                                                     \
+            .help = "Key file of a node, for the context COSE; may be repeated",                   \
+            SECURE_OWN(secure_add_cose)                                                            \
+    }
 #define JSON_OPTION                                                                                \
     {                                                                                              \
         "json", 'j', .help = "Print one JSON object", .type = OPTION_BOOL, SECURE_FIELD(json)      \
@@ -45,6 +51,7 @@ static void check_accept(struct argp_state *state, void *base)
 
 static const struct argument verify_options[] = {
     KEY_OPTION,
+    COSE_OPTION,
     JSON_OPTION,
     {"strip", 0, .help = "Remove what was verified, and write the bundle to -o",
      .type = OPTION_BOOL, SECURE_FIELD(strip)},
@@ -53,6 +60,7 @@ static const struct argument verify_options[] = {
     {0}};
 static const struct argument decrypt_options[] = {
     KEY_OPTION,
+    COSE_OPTION,
     {"output", 'o', "FILE", .help = "Where the bundle goes; standard output", SECURE_FIELD(output)},
     HEX_OPTION,
     {0}};
@@ -79,6 +87,7 @@ static json_t *file_json(const char *path)
 static const char *context_text(const struct security_block *s)
 {
     return !s->known                              ? "another context"
+           : s->context == SECURITY_COSE          ? "COSE"
            : s->context == SECURITY_BIB_HMAC_SHA2 ? "BIB-HMAC-SHA2"
                                                   : "BCB-AES-GCM";
 }
@@ -94,6 +103,9 @@ static const char *variant_text(enum security_variant v)
 
 typedef enum security_verdict attempt(struct security_bundle *b, struct security_operation op,
                                       struct slice key, const struct crypto *crypto);
+typedef enum security_verdict cose_attempt(struct security_bundle *b, struct security_operation op,
+                                           const struct security_cose_key *key,
+                                           const struct crypto *crypto);
 
 static enum security_verdict verify_one(struct security_bundle *b, struct security_operation op,
                                         struct slice key, const struct crypto *crypto)
@@ -101,16 +113,32 @@ static enum security_verdict verify_one(struct security_bundle *b, struct securi
     return security_verify(b, op, key, crypto);
 }
 
+/* A source without a clock may have used a certificate of any time: then none is valid. */
+static enum security_verdict verify_cose(struct security_bundle *b, struct security_operation op,
+                                         const struct security_cose_key *key,
+                                         const struct crypto *crypto)
+{
+    return security_cose_verify(b, op, key, 0, crypto);
+}
+
+/* The verdict that says more: a key that fits, but the octets do not. */
+static enum security_verdict choose_verdict(enum security_verdict was, enum security_verdict now)
+{
+    return was != SECURITY_BAD_KEY && now == SECURITY_BAD_KEY ? was : now;
+}
+
 /* The first key that fits; else the verdict that says most. */
 static enum security_verdict try_keys(const struct secure_options *o, struct security_bundle *b,
                                       struct security_operation op, attempt *one,
-                                      const struct crypto *crypto)
+                                      cose_attempt *other, const struct crypto *crypto)
 {
     enum security_verdict v = SECURITY_BAD_KEY;
-    for (size_t i = 0; i < o->keys_len && v != SECURITY_OK; i++) {
-        const enum security_verdict now =
-            one(b, op, slice_of(o->keys[i].bytes, o->keys[i].len), crypto);
-        v = v == SECURITY_WRONG && now == SECURITY_BAD_KEY ? v : now;
+    for (size_t i = 0; i < o->keys_len && v != SECURITY_OK; i++)
+        v = choose_verdict(v, one(b, op, slice_of(o->keys[i].bytes, o->keys[i].len), crypto));
+    for (size_t i = 0; i < o->cose_len && v != SECURITY_OK; i++) {
+        struct security_cose_key key;
+        if (security_key_cose(&o->cose[i], &key))
+            v = choose_verdict(v, other(b, op, &key, crypto));
     }
     return v;
 }
@@ -165,7 +193,7 @@ static size_t verify_all(const struct secure_options *o, struct security_bundle 
         }
         for (size_t k = 0; k < s.targets_len; k++) {
             const struct security_operation op = {.block = i, .target = k};
-            const enum security_verdict v = try_keys(o, b, op, verify_one, crypto);
+            const enum security_verdict v = try_keys(o, b, op, verify_one, verify_cose, crypto);
             print_outcome(o, list, &block, s.targets[k], &s, v);
             failed += v != SECURITY_OK;
             ++*count;
@@ -236,9 +264,9 @@ static int decrypt_bundle(const struct secure_options *o, struct security_bundle
         }
         const char *why = security_block_parse(SECURITY_BCB, b->at[i].data, &s);
         const enum security_verdict v =
-            why != NULL
-                ? SECURITY_MALFORMED
-                : try_keys(o, b, (struct security_operation){.block = i}, security_decrypt, crypto);
+            why != NULL ? SECURITY_MALFORMED
+                        : try_keys(o, b, (struct security_operation){.block = i}, security_decrypt,
+                                   security_cose_decrypt, crypto);
         if (v != SECURITY_OK) {
             fprintf(stderr, "%s: %s: block %llu: %s: %s\n", o->command, o->input,
                     (unsigned long long)b->at[i].number,
@@ -260,6 +288,67 @@ static json_t *hex_json(struct slice s)
     for (size_t i = 0; i < s.len && i < SECURITY_WRAPPED_MAX; i++)
         snprintf(text + 2 * i, 3, "%02x", s.data[i]);
     return json_string(text);
+}
+
+/* {"0": 1, "-1": 1} */
+static json_t *scope_json(const struct security_aad_scope *a)
+{
+    json_t *out = json_object();
+    for (size_t i = 0; i < a->len; i++) {
+        char key[24];
+        snprintf(key, sizeof key, "%lld", (long long)a->at[i].key);
+        json_object_set_new(out, key, number_json(a->at[i].flags));
+    }
+    return out;
+}
+
+static json_t *layer_json(const struct cose_layer *l)
+{
+    json_t *out = json_object();
+    const struct cose_headers *h = &l->headers;
+    if (h->has_alg)
+        json_object_set_new(out, "alg", json_integer((json_int_t)h->alg));
+    if (h->kid.data != NULL)
+        json_object_set_new(out, "kid", hex_json(h->kid));
+    if (h->x5t.data != NULL)
+        json_object_set_new(out, "x5t", hex_json(h->x5t));
+    if (h->chain_len > 0)
+        json_object_set_new(out, "certificates", number_json(h->chain_len));
+    return out;
+}
+
+static json_t *message_json(const struct security_block *s, size_t i)
+{
+    static const struct {
+        uint64_t id;
+        const char *name;
+    } names[] = {{COSE_ENCRYPT0, "COSE_Encrypt0"}, {COSE_MAC0, "COSE_Mac0"},
+                 {COSE_SIGN1, "COSE_Sign1"},       {COSE_ENCRYPT, "COSE_Encrypt"},
+                 {COSE_MAC, "COSE_Mac"},           {COSE_SIGN, "COSE_Sign"}};
+    struct cose_message m;
+    const char *why =
+        cose_message_parse(s->ids[i], s->results[i], s->added_protected, s->added_unprotected, &m);
+    if (why != NULL)
+        return json_pack("{s:s}", "malformed", why);
+    json_t *out = layer_json(&m.body), *layers = json_array();
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (names[k].id == s->ids[i])
+            json_object_set_new(out, "message", json_string(names[k].name));
+    }
+    for (size_t k = 0; k < m.len; k++)
+        json_array_append_new(layers, layer_json(&m.at[k]));
+    if (m.len > 0)
+        json_object_set(out, m.id == COSE_SIGN ? "signatures" : "recipients", layers);
+    json_decref(layers);
+    return out;
+}
+
+static json_t *messages_json(const struct security_block *s)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < s->targets_len; i++)
+        json_array_append_new(out, message_json(s, i));
+    return out;
 }
 
 static json_t *block_json(const struct security_bundle *b, size_t at)
@@ -288,6 +377,11 @@ static json_t *block_json(const struct security_bundle *b, size_t at)
     json_object_set_new(out, "targets", targets);
     if (!s.known)
         return out;
+    if (s.context == SECURITY_COSE) {
+        json_object_set_new(out, "aad_scope", scope_json(&s.aad));
+        json_object_set_new(out, "messages", messages_json(&s));
+        return out;
+    }
     json_object_set_new(out, "algorithm", json_string(variant_text(s.variant)));
     json_object_set_new(out, "scope",
                         json_pack("{s:b, s:b, s:b}", "primary",

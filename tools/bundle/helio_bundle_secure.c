@@ -175,8 +175,10 @@ static void check_options(struct argp_state *state, void *base)
     struct secure_options *o = base;
     if (o->input == NULL)
         argp_error(state, "FILE is missing; \"-\" is standard input");
-    else if (o->keys_len != 1)
-        argp_error(state, "write --key FILE once");
+    else if (o->keys_len + o->cose_len != 1)
+        argp_error(state, "write --key FILE or --cose-key FILE once");
+    else if (o->cose_len > 0)
+        secure_check_cose(state, o, o->type);
     else
         check_key(state, o);
     if (o->targets_len == 0)
@@ -187,6 +189,9 @@ static void check_options(struct argp_state *state, void *base)
     {"key", 'k', "FILE",                                                                           \
      .help = "File with the key: one line of hexadecimal digits, for its owner and group only",    \
      SECURE_OWN(secure_add_key)},                                                                  \
+        {"cose-key", 0, "FILE",                                                                    \
+         .help = "The context COSE, with the key of this file, which is one of a node",            \
+         SECURE_OWN(secure_add_cose)},                                                             \
         {"target",                                                                                 \
          't',                                                                                      \
          "BLOCK",                                                                                  \
@@ -225,9 +230,12 @@ static const struct argument encrypt_options[] = {
     {0}};
 
 static struct security_request request_of(const struct secure_options *o,
-                                          const struct security_bundle *b)
+                                          const struct security_bundle *b,
+                                          struct security_cose_key *cose)
 {
-    return (struct security_request){.variant = o->variant,
+    const bool by_cose = o->cose_len > 0 && security_key_cose(&o->cose[0], cose);
+    return (struct security_request){.cose = by_cose ? cose : NULL,
+                                     .variant = o->variant,
                                      .scope = o->scope,
                                      .source = o->has_source ? o->source : b->primary.id.source,
                                      .key = slice_of(o->keys[0].bytes, o->keys[0].len),
@@ -245,7 +253,8 @@ static int refuse_target(const struct secure_options *o, uint64_t target, enum s
 static int sign_target(const struct secure_options *o, struct security_bundle *b, uint64_t target,
                        const struct crypto *crypto)
 {
-    struct security_request r = request_of(o, b);
+    struct security_cose_key cose;
+    struct security_request r = request_of(o, b, &cose);
     r.targets[0] = target;
     r.targets_len = 1;
     const enum security_verdict v = security_sign(b, &r, crypto);
@@ -271,7 +280,8 @@ static int sign_bundle(const struct secure_options *o, struct security_bundle *b
 static int encrypt_bundle(const struct secure_options *o, struct security_bundle *b,
                           const struct crypto *crypto)
 {
-    struct security_request r = request_of(o, b);
+    struct security_cose_key cose;
+    struct security_request r = request_of(o, b, &cose);
     uint64_t failed;
     memcpy(r.targets, o->targets, o->targets_len * sizeof *r.targets);
     r.targets_len = o->targets_len;
@@ -328,22 +338,26 @@ int secure_run(struct secure_options *o, const struct argument_table *table, int
     }
     crypto_close(&crypto);
     secret_wipe(o->keys, sizeof o->keys);
+    secure_forget_cose(o);
     return code;
 }
 
 int command_sign(int argc, char **argv)
 {
-    struct secure_options o = {
-        .command = "helio-bundle sign", .variant = SECURITY_HMAC_384, .scope = SECURITY_SCOPE_ALL};
+    struct secure_options o = {.command = "helio-bundle sign",
+                               .type = SECURITY_BIB,
+                               .variant = SECURITY_HMAC_384,
+                               .scope = SECURITY_SCOPE_ALL};
     const struct argument_table table = {
         .options = sign_options,
         .word = secure_take_file,
         .end = check_options,
         .args_doc = "FILE",
-        .doc = "Adds a block integrity block (RFC 9172, BIB-HMAC-SHA2 of RFC 9173).\v"
+        .doc = "Adds a block integrity block (RFC 9172): BIB-HMAC-SHA2 of RFC 9173, or COSE.\v"
                "A key: `umask 077; openssl rand -hex 48 >mac.key`\n\nexamples:\n"
                "  helio-bundle sign -k mac.key b.cbor -o signed.cbor\n"
                "  helio-bundle sign -k mac.key -t primary -t payload b.cbor -o signed.cbor\n"
+               "  helio-bundle sign --cose-key keys/a-sign b.cbor -o signed.cbor\n"
                "\nexit codes: 0 done, 1 the bundle does not allow it, 2 usage or a key file"};
     return secure_run(&o, &table, argc, argv, write_signed);
 }
@@ -351,6 +365,7 @@ int command_sign(int argc, char **argv)
 int command_encrypt(int argc, char **argv)
 {
     struct secure_options o = {.command = "helio-bundle encrypt",
+                               .type = SECURITY_BCB,
                                .variant = SECURITY_AES_256,
                                .scope = SECURITY_SCOPE_ALL};
     const struct argument_table table = {

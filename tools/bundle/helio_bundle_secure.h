@@ -3,7 +3,7 @@
 #ifndef TOOLS_HELIO_BUNDLE_SECURE_H
 #define TOOLS_HELIO_BUNDLE_SECURE_H
 
-#include "bp/codec/security.h"
+#include "bp/codec/security_key.h"
 #include "conf/conf_arguments.h"
 
 enum { SECURE_KEYS_MAX = 8 };
@@ -21,6 +21,9 @@ struct secure_options {
     bool only_stripped; /* it writes a bundle with --strip only */
     struct secure_key keys[SECURE_KEYS_MAX];
     size_t keys_len;
+    struct security_key *cose; /* SECURE_KEYS_MAX, of the context COSE; NULL: none */
+    size_t cose_len;
+    uint64_t type; /* of the block that sign and encrypt add */
     uint64_t targets[SECURITY_TARGETS_MAX];
     size_t targets_len;
     enum security_variant variant;
@@ -32,6 +35,11 @@ struct secure_options {
 /* [struct secure_options] Reads a key file: one line of hexadecimal digits. A wrong one ends the
  * program. */
 argument_setter secure_add_key;
+/* [struct secure_options] Reads a key file of the context COSE. A wrong one ends the program. */
+argument_setter secure_add_cose;
+void secure_forget_cose(struct secure_options *o);
+/* Can the one key sign or encrypt? If not, the program ends. */
+void secure_check_cose(struct argp_state *state, const struct secure_options *o, uint64_t type);
 /* The one FILE of a command; for `word` of its table. */
 void secure_take_file(struct argp_state *state, char *arg, void *base);
 /* What a command does with the bundle; returns the exit code. */
