@@ -11,7 +11,7 @@ from pathlib import Path
 
 from page import Page
 
-page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/security.md", 4)
+page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/security.md", 5)
 with tempfile.TemporaryDirectory(prefix="helio-bpsec-") as name:
     folder, shown, logs = Path(name), [], []
     for out, log in page.play_all(folder):
@@ -30,6 +30,12 @@ with tempfile.TemporaryDirectory(prefix="helio-bpsec-") as name:
     assert "3 sent, 3 received, 0 % loss" in token, token
     assert re.search(r"^sourced +3$", token, flags=re.M) and re.search(r"^a-b +aes-256-kw +valid ", token, flags=re.M), token
     wrap = re.search(r"^key: ([0-9a-f]{64})$", (folder / "b-wrap/first").read_text(), flags=re.M).group(1)
+    public = shown[4]
+    assert "3 sent, 3 received, 0 % loss" in public, public
+    assert re.search(r"^ *\d+ +acceptor +ipn:1\.\* +\* +payload +bib-cose +authority-a +3 +0$", public, flags=re.M), public
+    assert re.search(r"^authority-a +x509 +valid ", public, flags=re.M), public
+    private = (folder / "a-cose/sign").read_text().split("PRIVATE KEY-----")[1].splitlines()[1]
+    assert len(private) == 64 and private not in str(shown) + str(logs)
     for hidden in (secret, wrap, pin):
         assert hidden not in str(shown) + str(logs)
     print(f"{len(page.blocks)} blocks of commands")
