@@ -17,6 +17,7 @@
 
 #include "node/config/config.h"
 #include "node/config/config_link.h"
+#include "node/config/config_names.h"
 #include "node/config/config_tables.h"
 #include "node/node_change.h"
 #include "node/node_log.h"
@@ -355,9 +356,17 @@ static void reload_rules(struct reload *r)
                     r->now->applications_len);
 }
 
+/* Names are used from the file that was read last. */
+static void tell_names(struct reload *r)
+{
+    if (config_lists_differ(config_name_lists, r->was, r->now) != NULL)
+        tell_change(r, true, "names: %zu", r->now->names_len);
+}
+
 static void apply_changes(struct reload *r)
 {
     reload_log(r);
+    tell_names(r);
     name_fixed_sections(r);
     reload_security(r);
     reload_rules(r);

@@ -18,6 +18,7 @@
 #include "bp/agent/routes.h"
 #include "conf/conf_section.h"
 #include "node/config/config_link.h"
+#include "node/config/config_names.h"
 #include "node/config/config_permit.h"
 #include "node/config/config_tables.h"
 
@@ -36,13 +37,14 @@ static const struct config_section sections[] = {
     {"priorities", config_queue_options},
     {"routes", config_route_options},
     {"endpoints", config_endpoint_options},
+    {"names", config_name_options},
     {"security", config_security_options},
     {"rules", config_rule_options},
     {"applications", config_user_options},
 };
-static const char *const section_words[] = {"store",    "bundles", "log",          "routing",
-                                            "http",     "links",   "routes",       "endpoints",
-                                            "security", "rules",   "applications", NULL};
+static const char *const section_words[] = {
+    "store",     "bundles", "log",      "routing", "http",         "links", "routes",
+    "endpoints", "names",   "security", "rules",   "applications", NULL};
 
 const struct config_section *config_section_at(size_t i)
 {
@@ -463,7 +465,7 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
     check_socket(root, "control", c->control, errors);
 }
 
-static void read_root(struct config *c, const struct conf_tree *root, config_adapters *adapters,
+static void read_root(struct config *c, struct conf_tree *root, config_adapters *adapters,
                       struct conf_errors *errors)
 {
     const size_t before = errors->total;
@@ -483,6 +485,8 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
         }
     }
     c->node = eid_none();
+    if (!config_names_read(c, root, errors))
+        return;
     struct conf_part part = {config_top, c, config_set};
     conf_section_read(root, "", &part, 1, section_words, errors);
     for (size_t i = 1; i < CONFIG_MAPS; i++)
@@ -559,6 +563,7 @@ void config_fini(struct config *c)
     for (size_t i = 0; i < c->routes_len; i++)
         conf_options_free(config_route_options, &c->routes[i]);
     config_lists_free(config_lists, c);
+    config_lists_free(config_name_lists, c);
     config_lists_free(config_security_lists, c);
     config_lists_free(config_permit_lists, c);
     free(c->links);

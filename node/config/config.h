@@ -128,6 +128,8 @@ struct config {
     size_t routes_len;
     void *endpoints; /* struct config_endpoint */
     size_t endpoints_len;
+    void *names; /* struct config_name (config_names.h) */
+    size_t names_len;
     char *token_files;   /* of the modules of keys in tokens, for the sandbox; "": none */
     char *security_keys; /* folder of keys of bundle security; "": none */
     void *security;      /* struct config_security (config_tables.h) */

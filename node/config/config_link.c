@@ -14,7 +14,7 @@
 
 #include "base/words.h"
 #include "conf/conf_groups.h"
-#include "node/config/config_tables.h"
+#include "node/config/config_names.h"
 
 #define KEYS_MAX 256 /* of an adapter */
 #define NAME_MAX_BYTES 64
@@ -252,14 +252,16 @@ static bool give_name(struct conf_tree *map, const char *name)
 }
 
 struct config_link *config_link_parse(const char *name, const char *text, size_t len,
-                                      const struct eid *node, config_adapters *adapters,
-                                      struct conf_errors *errors)
+                                      const struct eid *node, const struct config *names,
+                                      config_adapters *adapters, struct conf_errors *errors)
 {
     struct conf_tree *map = conf_tree_parse(text, len, "it needs the keys of a link", errors);
     struct config_link *l = map == NULL ? NULL : calloc(1, sizeof *l);
     size_t before = errors->total;
     bool is_map = map != NULL && map->kind == CONF_MAP;
     bool named = is_map && (conf_child(map, "name") != NULL || give_name(map, name));
+    if (is_map && names != NULL)
+        config_names_apply(names, map, "", errors);
     if (map != NULL && !is_map)
         conf_error(errors, map->line, "%s is not expected here; write a map of a link's keys",
                    conf_kind_name(map->kind));

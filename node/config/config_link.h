@@ -13,11 +13,12 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
 void config_link_fini(struct config_link *l);
 
 /* A link by itself, from a text that is a map of keys (YAML, so JSON too); keys of groups may be
- * written as conf_option_named knows them. NULL with what is wrong
- * in *errors; else the caller's to config_link_free. */
+ * written as conf_option_named knows them. names: the configuration whose names of nodes the values
+ * may have; NULL: none. NULL with what is wrong in *errors; else the caller's to config_link_free.
+ */
 struct config_link *config_link_parse(const char *name, const char *text, size_t len,
-                                      const struct eid *node, config_adapters *adapters,
-                                      struct conf_errors *errors);
+                                      const struct eid *node, const struct config *names,
+                                      config_adapters *adapters, struct conf_errors *errors);
 void config_link_free(struct config_link *l); /* NULL is allowed */
 /* A deep copy; NULL: no memory. A link of an unconfigured peer has no keys, and no copy. */
 struct config_link *config_link_copy(const struct config_link *was);

@@ -24,13 +24,6 @@
 #define REFUSALS_PAUSE (10 * TICK_S)
 #define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
 
-void control_put_eid(json_t *o, const char *key, const struct eid *e)
-{
-    char text[EID_TEXT_MAX];
-    eid_text(e, text);
-    json_put_text(o, key, text);
-}
-
 /* A word of the request may be cut inside a character: then only ASCII is left. */
 static json_t *error_text(const char *why)
 {
@@ -83,13 +76,13 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     node_sample_take(n, &sample);
     node_link_tally(n, &tally);
     json_put_text(out, "version", HELIO_VERSION);
-    control_put_eid(out, "node", &n->config->node);
+    control_put_eid(n, out, "node", &n->config->node);
     json_object_set_new(out, "clock_step_ms", json_integer(n->clock.step_ms));
     node_values_put(&sample, IN_STATUS, out);
     control_share(n, AGENT_OWN, out);
     control_tally(&tally, out);
     if (n->has_echo)
-        control_put_eid(out, "echo", &n->echo);
+        control_put_eid(n, out, "echo", &n->echo);
     control_security_counters(n, &sample, out);
     fill_store(n, &sample, out);
 }
@@ -198,11 +191,9 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
     struct node_link *l = control_find_link(n, via, out);
     if (l == NULL)
         return;
-    const char *why;
-    char text[256];
-    if (eid_patterns_read(to, &p, &why) != 0) {
-        snprintf(text, sizeof text, "\"%.64s\" %s", to, why);
-        fail_words(out, text);
+    char why[256];
+    if (control_patterns(n, to, &p, why, sizeof why) != 0) {
+        fail_words(out, why);
         return;
     }
     int err = change_routes(n, l, &p, remove);
@@ -306,6 +297,7 @@ static const struct control_word of_route[] = {
     {"do", CONTROL_TEXT, 0}, {"to", CONTROL_TEXT, 0}, {"via", CONTROL_TEXT, 0}, {0}};
 static const struct control_word of_change[] = {
     {"name", CONTROL_TEXT, 0}, {"keys", CONTROL_TEXT, 0}, {"file", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_one[] = {{"of", CONTROL_TEXT, 2}, {0}};
 static const struct control_word of_name[] = {{"name", CONTROL_TEXT, 0}, {0}};
 static const struct control_word of_file[] = {{"file", CONTROL_TEXT, 0}, {0}};
 static const struct control_word of_item[] = {{"do", CONTROL_TEXT, 0},   {"keys", CONTROL_TEXT, 1},
@@ -331,6 +323,7 @@ static const struct command {
     {"routes", control_routes, false, NULL, NULL, no_words},
     {"top", control_top, false, NULL, NULL, no_words},
     {"why", control_why, false, NULL, NULL, of_why},
+    {"names", control_names, false, NULL, NULL, of_one},
     {"security", control_security, false, NULL, NULL, no_words},
     {"rules", control_rules, false, NULL, NULL, no_words},
     {"reload", do_nothing, true, NULL, control_reload, no_words},

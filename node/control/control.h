@@ -11,6 +11,7 @@
 #ifndef NODE_CONTROL_H
 #define NODE_CONTROL_H
 
+#include "node/config/config_names.h"
 #include "node/node.h"
 
 #define CONTROL_LINE_MAX 32768 /* longest request */
@@ -40,8 +41,27 @@ bool control_refuse(struct json_t *out, bool wrong, const char *why);
 /* … for all that is wrong with a text, in one. */
 void control_refuse_errors(struct json_t *out, bool wrong, const struct conf_errors *e);
 
-/* A member of the object. */
-void control_put_eid(struct json_t *o, const char *key, const struct eid *e);
+/* ---- control_names.c: names of nodes ---- */
+
+/* A member of the object, and KEY_name beside it if the configuration has a name for the node. */
+void control_put_eid(const struct node *n, struct json_t *o, const char *key, const struct eid *e);
+void control_put_pattern(const struct node *n, struct json_t *o, const char *key,
+                         const struct eid_pattern *p);
+/* "relay/7 (ipn:2.7)", or "ipn:2.7". Returns out. */
+#define CONTROL_EID_SHOWN (CONFIG_NAME_SHOWN + EID_TEXT_MAX + 4)
+const char *control_eid_text(const struct node *n, const struct eid *e,
+                             char out[CONTROL_EID_SHOWN]);
+/* As eid_patterns_read, of a text that may have names. Then `why` has the text, too. */
+int control_patterns(const struct node *n, const char *text, struct eid_patterns *p, char *why,
+                     size_t cap);
+/* Of the contact plan: a node's number from its text or name (false: it is neither), and as a
+ * member of an object, with KEY_name. */
+bool control_node_number(const struct node *n, const char *text, uint64_t *out);
+void control_put_node(const struct node *n, struct json_t *o, const char *key, uint64_t number);
+/* The configuration whose names are in force. */
+const struct config *control_names_now(const struct node *n);
+/* All names; or what {"of": "relay/7"} is. */
+void control_names(struct node *n, const struct json_t *in, struct json_t *out);
 
 /* The link of that name, open and not about to end; NULL: `out` says why. */
 struct node_link *control_find_link(struct node *n, const char *name, struct json_t *out);

@@ -30,16 +30,15 @@ struct filter {
     enum bundle_priority priority;
 };
 
-static bool read_pattern(const json_t *in, const char *key, struct eid_patterns *p, bool *given,
-                         json_t *out)
+static bool read_pattern(const struct node *n, const json_t *in, const char *key,
+                         struct eid_patterns *p, bool *given, json_t *out)
 {
     const char *text = json_string_value(json_object_get(in, key));
-    const char *wrong;
-    char why[256];
+    char wrong[256], why[320];
     *given = text != NULL;
-    if (text == NULL || eid_patterns_read(text, p, &wrong) == 0)
+    if (text == NULL || control_patterns(n, text, p, wrong, sizeof wrong) == 0)
         return true;
-    snprintf(why, sizeof why, "%s: \"%.64s\" %s", key, text, wrong);
+    snprintf(why, sizeof why, "%s: %s", key, wrong);
     return control_refuse(out, true, why);
 }
 
@@ -83,8 +82,8 @@ static bool read_filter(struct node *n, const json_t *in, struct filter *f, json
         return control_refuse(out, true, "priority: write bulk, normal or expedited");
     f->priority = (enum bundle_priority)p;
     return check_names(n, f, out) &&
-           read_pattern(in, "destination", &f->destination, &f->to, out) &&
-           read_pattern(in, "source", &f->source, &f->from, out);
+           read_pattern(n, in, "destination", &f->destination, &f->to, out) &&
+           read_pattern(n, in, "source", &f->source, &f->from, out);
 }
 
 static const char *link_name(const struct node *n, const struct agent_bundle_info *b)
@@ -259,14 +258,11 @@ static bool look_on(struct choice *c)
 
 json_t *control_bundle_json(const struct node *n, const struct agent_bundle_info *b)
 {
-    char text[EID_TEXT_MAX];
     const char *link = link_name(n, b);
     json_t *o = json_object();
     json_object_set_new(o, "key", json_number(b->key));
-    eid_text(&b->id.source, text);
-    json_object_set_new(o, "source", json_string(text));
-    eid_text(&b->destination, text);
-    json_object_set_new(o, "destination", json_string(text));
+    control_put_eid(n, o, "source", &b->id.source);
+    control_put_eid(n, o, "destination", &b->destination);
     json_object_set_new(o, "created_ms", json_number(b->id.time_ms));
     json_object_set_new(o, "sequence", json_number(b->id.sequence));
     json_object_set_new(o, "bytes", json_number(b->bytes));
@@ -474,10 +470,14 @@ void control_delete(struct node *n, const struct json_t *in, struct json_t *out)
 
 /* ---- how much for whom ---- */
 
-static json_t *backlog_json(const struct node_backlog_row *r, const char *name)
+/* other: the row is the sum of those that are not shown. */
+static json_t *backlog_json(const struct node *n, const struct node_backlog_row *r, bool other)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "destination", json_string(name));
+    if (other)
+        json_object_set_new(o, "destination", json_string("others"));
+    else
+        control_put_eid(n, o, "destination", &r->node);
     json_object_set_new(o, "bundles", json_number(r->bundles));
     json_object_set_new(o, "bytes", json_number(r->bytes));
     json_object_set_new(o, "oldest_ms", json_number(r->oldest_ms));
@@ -485,16 +485,13 @@ static json_t *backlog_json(const struct node_backlog_row *r, const char *name)
 }
 
 /* Row i of those that are shown: the first `most`, then what is summed. NULL: there are no more. */
-static json_t *backlog_row(const struct node_backlog_table *t, size_t i, size_t most)
+static json_t *backlog_row(const struct node *n, const struct node_backlog_table *t, size_t i,
+                           size_t most)
 {
-    char text[EID_TEXT_MAX];
     const size_t len = t == NULL ? 0 : t->len < most ? t->len : most;
-    if (i < len) {
-        const struct node_backlog_row *r = &t->rows[t->order[i].row];
-        eid_text(&r->node, text);
-        return backlog_json(r, text);
-    }
-    return t != NULL && i == len && t->others.bundles > 0 ? backlog_json(&t->others, "others")
+    if (i < len)
+        return backlog_json(n, &t->rows[t->order[i].row], false);
+    return t != NULL && i == len && t->others.bundles > 0 ? backlog_json(n, &t->others, true)
                                                           : NULL;
 }
 
@@ -527,7 +524,7 @@ static void head_backlog(const struct control_list *l, struct json_t *out)
 static bool next_backlog(struct control_list *l, struct json_t **item)
 {
     struct backlog_list *b = container_of(l, struct backlog_list, base);
-    *item = backlog_row(b->table, b->shown++, b->most);
+    *item = backlog_row(l->node, b->table, b->shown++, b->most);
     return *item != NULL;
 }
 
@@ -558,7 +555,7 @@ void control_backlog_now(struct node *n, size_t most, struct json_t *out)
     json_t *list = json_array(), *row;
     node_backlog_want(n);
     const struct node_backlog_table *t = node_backlog_keep(n);
-    for (size_t i = 0; (row = backlog_row(t, i, most)) != NULL; i++)
+    for (size_t i = 0; (row = backlog_row(n, t, i, most)) != NULL; i++)
         json_array_append_new(list, row);
     json_object_set_new(out, "backlog", list);
     set_age(n, t, out);

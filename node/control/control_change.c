@@ -204,8 +204,8 @@ static void apply_plan(struct node_change *c)
 static void read_added(struct node_change *c)
 {
     struct asked *a = asked_of(c);
-    a->link = config_link_parse(a->name, a->keys, strlen(a->keys), &a->node->config->node, cla_at,
-                                &a->errors);
+    a->link = config_link_parse(a->name, a->keys, strlen(a->keys), &a->node->config->node,
+                                control_names_now(a->node), cla_at, &a->errors);
 }
 
 static void apply_added(struct node_change *c)

@@ -31,14 +31,15 @@ void control_refuse_errors(json_t *out, bool wrong, const struct conf_errors *e)
 
 /* --- what it is --- */
 
-static json_t *contact_json(const struct plan *p, const struct plan_contact *c, uint64_t id,
+static json_t *contact_json(const struct node *n, const struct plan_contact *c, uint64_t id,
                             tick now)
 {
+    const struct plan *p = n->plan->plan;
     char start[PLAN_TIME_CAP], end[PLAN_TIME_CAP];
     struct plan_range r;
     json_t *o = json_object();
-    json_object_set_new(o, "from", json_number(c->from));
-    json_object_set_new(o, "to", json_number(c->to));
+    control_put_node(n, o, "from", c->from);
+    control_put_node(n, o, "to", c->to);
     json_object_set_new(o, "state", json_string(c->start <= now ? "now" : "later"));
     json_object_set_new(o, "start", json_string(plan_date_text(c->start, false, start)));
     json_object_set_new(o, "end", json_string(plan_time_text(c->end, now, end)));
@@ -143,7 +144,7 @@ static bool next_contact(struct control_list *base, struct json_t **item)
     const uint64_t id = l->ids[l->shown++];
     const struct plan_contact *c = plan_get(p->plan, id);
     if (c != NULL)
-        *item = contact_json(p->plan, c, id, now_of(p));
+        *item = contact_json(base->node, c, id, now_of(p));
     return true;
 }
 
@@ -193,15 +194,38 @@ static void end_change(struct conf_errors *e, int rc, json_t *out)
     free(e);
 }
 
+/* The same map with numbers in place of names of nodes, as JSON. NULL: it has none, or is no JSON.
+ */
+static char *number_names(const struct node *n, const char *keys)
+{
+    json_t *map = json_loads(keys, 0, NULL);
+    uint64_t ignored, from, to;
+    const char *a = json_string_value(json_object_get(map, "from"));
+    const char *b = json_string_value(json_object_get(map, "to"));
+    char *text = NULL;
+    if (a != NULL && b != NULL && control_node_number(n, a, &from) &&
+        control_node_number(n, b, &to) &&
+        (units_count(a, UINT64_MAX, &ignored) != 0 || units_count(b, UINT64_MAX, &ignored) != 0)) {
+        json_object_set_new(map, "from", json_number(from));
+        json_object_set_new(map, "to", json_number(to));
+        text = json_dumps(map, JSON_PRESERVE_ORDER);
+    }
+    json_decref(map);
+    return text;
+}
+
 /* The map of one contact or range as a plan. */
 static void add_item(struct node *n, const char *list, const char *keys, json_t *out)
 {
-    char *text = NULL;
+    char *text = NULL, *numbered = number_names(n, keys);
     struct conf_errors *e = begin_change(n, list, out);
-    if (e == NULL)
+    if (e == NULL) {
+        free(numbered);
         return;
+    }
     int len = asprintf(&text, "{contacts: [%s%s", strcmp(list, "ranges") == 0 ? "], ranges: [" : "",
-                       keys);
+                       numbered != NULL ? numbered : keys);
+    free(numbered);
     int rc = -1;
     char *whole = NULL;
     if (len >= 0)
@@ -230,14 +254,14 @@ static void change_item(struct node *n, const json_t *in, const char *list, remo
     if (what != NULL && strcmp(what, "add") == 0 && keys != NULL) {
         add_item(n, list, keys, out);
     } else if (what != NULL && strcmp(what, "remove") == 0 && from != NULL && to != NULL &&
-               units_count(from, UINT64_MAX, &a) == 0 && units_count(to, UINT64_MAX, &b) == 0) {
+               control_node_number(n, from, &a) && control_node_number(n, to, &b)) {
         struct conf_errors *e = begin_change(n, list, out);
         if (e != NULL)
             end_change(e, remove(n, a, b, at != NULL ? at : NOW, e), out);
     } else {
         control_refuse(out, true,
                        "it needs what to do: add and keys (a map in braces, as a text), or remove, "
-                       "from and to (numbers of nodes as texts) and at (a time; now)");
+                       "from and to (numbers or names of nodes, as texts) and at (a time; now)");
     }
 }
 

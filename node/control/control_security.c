@@ -106,18 +106,18 @@ static json_t *list_keys(const struct node_security *s, uint64_t now)
     return list;
 }
 
-static json_t *list_failures(const struct security_policy *p)
+static json_t *list_failures(const struct node *n)
 {
     struct security_failure f;
     json_t *list = json_array();
-    for (size_t i = 0; security_policy_failure(p, i, &f); i++) {
+    for (size_t i = 0; security_policy_failure(n->security->policy, i, &f); i++) {
         json_t *o = json_object();
         json_put_number(o, "number", f.number);
         json_put_number(o, "time_ms", f.dtn_ms);
         json_put_number(o, "line", f.line);
         json_put_text(o, "reason", security_reason_word(f.reason));
-        control_put_eid(o, "source", &f.id.source);
-        control_put_eid(o, "destination", &f.destination);
+        control_put_eid(n, o, "source", &f.id.source);
+        control_put_eid(n, o, "destination", &f.destination);
         json_put_number(o, "created_ms", f.id.time_ms);
         json_put_number(o, "sequence", f.id.sequence);
         json_object_set_new(o, "passed", json_boolean(f.passed));
@@ -140,5 +140,5 @@ void control_security(struct node *n, const struct json_t *in, struct json_t *ou
     control_security_counters(n, &sample, out);
     json_object_set_new(out, "rules", list_rules(n->security->policy));
     json_object_set_new(out, "keys", list_keys(n->security, node_now(n).dtn_ms));
-    json_object_set_new(out, "failures", list_failures(n->security->policy));
+    json_object_set_new(out, "failures", list_failures(n));
 }

@@ -141,7 +141,7 @@ static json_t *link_json(struct node *n, const struct node_link *l)
     json_t *o = json_object();
     json_put_text(o, "name", l->config->name);
     json_put_text(o, "adapter", l->config->adapter);
-    control_put_eid(o, "peer", &l->config->peer);
+    control_put_eid(n, o, "peer", &l->config->peer);
     json_object_set_new(o, "up", json_boolean(l->up));
     json_put_number(o, "sent", l->sent);
     json_put_number(o, "failed", l->failed);
@@ -358,11 +358,9 @@ void control_routes(struct node *n, const struct json_t *in, struct json_t *out)
     json_t *list = json_array();
     (void)in;
     for (size_t i = 0; agent_route_at(n->agent, i, &p, &link); i++) {
-        char text[EID_TEXT_MAX];
         const struct node_link *l = n->links[link];
         json_t *o = json_object();
-        eid_pattern_text(&p, text);
-        json_put_text(o, "to", text);
+        control_put_pattern(n, o, "to", &p);
         json_put_text(o, "via", l->config->name);
         json_put_text(o, "state", link_state_word(node_link_state(l)));
         json_array_append_new(list, o);
@@ -381,6 +379,7 @@ static json_t *top_columns(void)
         if (link_values[i].key != NULL)
             json_array_append_new(names, json_string(link_values[i].key));
     json_array_append_new(names, json_string("adapter"));
+    json_array_append_new(names, json_string("peer_name"));
     return names;
 }
 
@@ -396,7 +395,7 @@ static json_t *top_value(const struct link_value *v, const struct link_sample *s
 static json_t *top_row(const struct node *n, const struct node_link *l, struct agent_now now)
 {
     struct link_sample s;
-    char peer[EID_TEXT_MAX];
+    char peer[EID_TEXT_MAX], name[CONFIG_NAME_SHOWN];
     json_t *row = json_array();
     link_sample_take(n, l, now, &s);
     eid_text(&l->config->peer, peer);
@@ -407,6 +406,9 @@ static json_t *top_row(const struct node *n, const struct node_link *l, struct a
         if (link_values[i].key != NULL)
             json_array_append_new(row, top_value(&link_values[i], &s));
     json_array_append_new(row, json_string(l->config->adapter));
+    json_array_append_new(row, config_name_show(control_names_now(n), &l->config->peer, name)
+                                   ? json_string(name)
+                                   : json_null());
     return row;
 }
 
@@ -415,7 +417,7 @@ static void put_node(struct node *n, json_t *out)
     struct node_sample sample;
     json_t *o = json_object();
     node_sample_take(n, &sample);
-    control_put_eid(o, "node", &n->config->node);
+    control_put_eid(n, o, "node", &n->config->node);
     json_put_text(o, "version", HELIO_VERSION);
     node_values_put(&sample, IN_TOP, o);
     json_object_set_new(out, "node", o);

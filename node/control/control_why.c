@@ -151,8 +151,8 @@ static void tell_on_link(const struct node *n, const struct agent_why *w, json_t
 
 static void tell_apart(const struct node *n, const struct agent_why *w, json_t *out)
 {
-    char span[LINK_SPAN_MAX], to[EID_TEXT_MAX], late[LATE_TEXT_MAX];
-    eid_text(&w->is.destination, to);
+    char span[LINK_SPAN_MAX], to[CONTROL_EID_SHOWN], late[LATE_TEXT_MAX];
+    control_eid_text(n, &w->is.destination, to);
     put_sentence(out, "where", "waiting without a route");
     if (w->too_late)
         put_sentence(out, "why", "no known route brings it to %.100s before its lifetime ends: %s",
@@ -175,9 +175,9 @@ static void tell_apart(const struct node *n, const struct agent_why *w, json_t *
 
 static void tell_here(const struct node *n, const struct agent_why *w, json_t *out)
 {
-    char to[EID_TEXT_MAX], ahead[64];
+    char to[CONTROL_EID_SHOWN], ahead[64];
     const char *state = w->is.state;
-    eid_text(&w->is.destination, to);
+    control_eid_text(n, &w->is.destination, to);
     if (strcmp(state, "delivering") == 0) {
         put_sentence(out, "where", "given to an application at %.200s", to);
         put_sentence(out, "why", "the application has not acknowledged it");
@@ -200,7 +200,6 @@ static void tell_here(const struct node *n, const struct agent_why *w, json_t *o
         put_sentence(out, "next", "it is given to the application %s",
                      !w->open ? "that registers there" : "when its turn comes");
     }
-    (void)n;
 }
 
 static void tell_other(const struct node *n, const struct agent_why *w, json_t *out)
@@ -317,9 +316,9 @@ static void tell_past(enum agent_past past, json_t *out)
 }
 
 /* SOURCE,CREATED,SEQUENCE as the bundle log has them. */
-static bool read_id(const char *text, struct bundle_id *id)
+static bool read_id(const struct node *n, const char *text, struct bundle_id *id)
 {
-    char source[EID_TEXT_MAX], created[24];
+    char source[EID_TEXT_MAX], created[24], whole[EID_TEXT_MAX];
     const char *last = strrchr(text, ','), *first = last;
     while (first != NULL && first > text && *--first != ',')
         ;
@@ -329,7 +328,9 @@ static bool read_id(const char *text, struct bundle_id *id)
     snprintf(source, sizeof source, "%.*s", (int)(first - text), text);
     snprintf(created, sizeof created, "%.*s", (int)(last - first - 1), first + 1);
     *id = (struct bundle_id){0};
-    return eid_parse(source, &id->source) == 0 &&
+    const bool named =
+        config_name_expand(control_names_now(n), CONFIG_NAME_NODE, source, whole, sizeof whole);
+    return eid_parse(named ? whole : source, &id->source) == 0 &&
            units_count(created, UINT64_MAX, &id->time_ms) == 0 &&
            units_count(last + 1, UINT64_MAX, &id->sequence) == 0;
 }
@@ -347,7 +348,7 @@ void control_why(struct node *n, const struct json_t *in, struct json_t *out)
             tell_bundle(n, &w, out);
         else
             tell_past(agent_past_key(n->agent, key), out);
-    } else if (text != NULL && read_id(text, &id)) {
+    } else if (text != NULL && read_id(n, text, &id)) {
         if (agent_find(n->agent, &id, &key) == 0 && agent_why(n->agent, key, &w))
             tell_bundle(n, &w, out);
         else if ((s = agent_shortage_of(n->agent, &id)) != NULL &&

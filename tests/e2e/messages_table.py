@@ -10,6 +10,7 @@ Command = collections.namedtuple("Command", "what words says")
 Missing = collections.namedtuple("Missing", "what hidden words says")
 
 HEAD = "node: ipn:1.0\nsocket: FOLDER/n.sock\nstore: {durability: none}\n"
+NAMED = "names:\n  - {name: relay, node: ipn:2.0}\n  - {name: mars, node: ipn:3.0}\n" + HEAD + "links: [{name: to-2, adapter: udp, peer: relay, local: 127.0.0.1:1111, remote: 127.0.0.1:1112}]\n"
 LTP = HEAD + """links:
   - name: to-2
     adapter: ltp-udp
@@ -77,6 +78,12 @@ NODES = (
     node("a node without its service", LTP.replace("ipn:2.0", "ipn:2"), "7: links[to-2].peer", "did you mean ipn:2.0?"),
     node("a dtn name without its end", LTP.replace("ipn:2.0", "dtn://two"), "7: links[to-2].peer", "did you mean dtn://two/?"),
     node("a socket's path whose control path is too long", HEAD.replace("FOLDER", "/tmp/" + "x" * 95), "2: socket", "with .ctl for the control socket the path has"),
+    node("a name that is nearly right", NAMED.replace("peer: relay", "peer: relai"), "7: links.peer", "\"relai\" is not in names; did you mean relay?"),
+    node("a name with a wrong letter", NAMED.replace("name: relay", "name: 2relay"), "2: names.name", "\"2relay\" is no name; write a letter"),
+    node("a name for an endpoint", NAMED.replace("node: ipn:2.0", "node: ipn:2.7"), "2: names.node", "it is an endpoint; write its node's id, ipn:2.0"),
+    node("one name for two nodes", NAMED.replace("name: mars", "name: relay"), "3: names.name", "line 2 has the name relay, too"),
+    node("two names for one node", NAMED.replace("ipn:3.0", "ipn:2.0"), "3: names.node", "line 2 names the node ipn:2.0, too"),
+    node("names as a map", HEAD + "names: {relay: ipn:2.0}\n", "4: names", "a map is not expected here; write a list of maps"),
     node("the file of a lab", "line: 2\nlink: {rate: 1Mbit/s}\n", "1: this looks like a file of helio-lab", "not of heliod"),
     node("the file of a campaign", CAMPAIGN, "1: this looks like a file of helio-campaign", "not of heliod"),
     node("the file of a channel", "forward: {rate: 1Mbit/s}\n", "1: this looks like a file of helio-emu", "not of heliod"),

@@ -225,7 +225,7 @@ static struct config_link *added(const char *keys, struct conf_errors *e)
     char text[300];
     conf_errors_init(e, "");
     snprintf(text, sizeof text, "{adapter: grouped, peer: ipn:2.0, %s}", keys);
-    return config_link_parse("a", text, strlen(text), &node, adapters, e);
+    return config_link_parse("a", text, strlen(text), &node, NULL, adapters, e);
 }
 
 static struct config_link *changed(const struct config_link *l, const char *keys,

@@ -258,7 +258,7 @@ static int add(struct bench *b, const char *name, const char *text, char *why, s
     struct conf_errors errors;
     conf_errors_init(&errors, name);
     struct config_link *own =
-        config_link_parse(name, text, strlen(text), &b->config.node, memory_at, &errors);
+        config_link_parse(name, text, strlen(text), &b->config.node, NULL, memory_at, &errors);
     ck_assert_msg(own != NULL, "%s", errors.text[0]);
     int r = node_link_add(&b->n, own, why, why_cap);
     turn(b);

@@ -90,6 +90,14 @@ void value_text(const struct json_t *v, enum column_kind kind, char *out, size_t
             *p = '?';
 }
 
+const struct json_t *value_shown(const struct json_t *row, const char *key)
+{
+    char named[64];
+    snprintf(named, sizeof named, "%.48s_name", key);
+    const json_t *name = json_object_get(row, named);
+    return json_is_string(name) ? name : json_object_get(row, key);
+}
+
 static void print_row(FILE *out, const struct column *columns, size_t n, const json_t *row,
                       const size_t *widths)
 {
@@ -98,7 +106,7 @@ static void print_row(FILE *out, const struct column *columns, size_t n, const j
         if (row == NULL)
             snprintf(cell, sizeof cell, "%s", columns[i].title);
         else
-            value_text(json_object_get(row, columns[i].key), columns[i].kind, cell, sizeof cell);
+            value_text(value_shown(row, columns[i].key), columns[i].kind, cell, sizeof cell);
         bool last = i + 1 == n;
         int width = (int)widths[i];
         if (columns[i].kind == COLUMN_TEXT && last)
@@ -122,7 +130,7 @@ void table_print(FILE *out, const struct column *columns, size_t columns_len,
         widths[i] = strlen(columns[i].title);
         json_array_foreach(rows, at, row)
         {
-            value_text(json_object_get(row, columns[i].key), columns[i].kind, cell, sizeof cell);
+            value_text(value_shown(row, columns[i].key), columns[i].kind, cell, sizeof cell);
             if (strlen(cell) > widths[i])
                 widths[i] = strlen(cell);
         }

@@ -20,13 +20,17 @@ enum column_kind {
 };
 
 struct column {
-    const char *title, *key; /* a key that a row does not have shows as "-" */
+    const char *title, *key; /* a key that a row does not have shows as "-"; a member KEY_name, the
+                                name of a node, is shown in place of KEY */
     enum column_kind kind;
 };
 
 /* Rows are objects. A title line, then one line per row; numbers to the right. */
 void table_print(FILE *out, const struct column *columns, size_t columns_len,
                  const struct json_t *rows, bool colour);
+
+/* The value of the key, or the name of the node that it is. */
+const struct json_t *value_shown(const struct json_t *row, const char *key);
 
 /* One value as the kind says. */
 void value_text(const struct json_t *v, enum column_kind kind, char *out, size_t cap);

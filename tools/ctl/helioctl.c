@@ -14,6 +14,7 @@
 #include "conf/conf_section.h"
 #include "node/config/config.h"
 #include "os/arguments.h"
+#include "tools/ctl/ctl_ask.h"
 #include "tools/ctl/helioctl.h"
 
 #define WORDS_MAX 130
@@ -39,9 +40,9 @@ static int usage(const char *what, const char *which)
 
 /* Those that ctl_plan_is knows are among them, to be suggested when one is mistyped. */
 static const char *const all_commands[] = {
-    "status", "links",  "sessions", "bundles", "counters", "routes",  "backlog",
-    "top",    "watch",  "link",     "route",   "plan",     "contact", "range",
-    "cancel", "delete", "flush",    "reload",  "security", "rules",   "why"};
+    "status", "links",  "sessions", "bundles", "counters", "routes", "backlog", "top",
+    "watch",  "link",   "route",    "plan",    "contact",  "range",  "cancel",  "delete",
+    "flush",  "reload", "security", "rules",   "why",      "names"};
 
 #define ALL_COMMANDS (sizeof all_commands / sizeof *all_commands)
 
@@ -60,7 +61,7 @@ static int arguments_of(const char *command)
                     {"counters", 0}, {"routes", 0}, {"backlog", 0},  {"top", 0},
                     {"reload", 0},   {"watch", 0},  {"link", 2},     {"route", 3},
                     {"delete", 1},   {"cancel", 2}, {"flush", 0},    {"security", 0},
-                    {"why", 1},      {"rules", 0}};
+                    {"why", 1},      {"rules", 0},  {"names", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;
@@ -278,6 +279,7 @@ static const struct argument_table table = {
            "                     in force, when its peer was heard last, open sessions\n"
            "  sessions           open LTP sessions\n"
            "  routes             static routes, the most specific first\n"
+           "  names              names of nodes, to be written in place of ids\n"
            "  security           bundle security: rules, keys, counters, failures\n"
            "  rules              rules of ingress and egress\n"
            "  backlog            queued bundles for each link and endpoint\n"
@@ -483,7 +485,7 @@ static json_t *ask_after(const struct request *r, const char *path, const char *
     json_t *o = json_loads(line, 0, NULL);
     json_object_set(o, "after", (json_t *)(uintptr_t)after);
     char *text = json_dumps(o, JSON_COMPACT);
-    json_t *answer = text == NULL ? NULL : ctl_ask(path, text, r->timeout, false);
+    json_t *answer = text == NULL ? NULL : ctl_ask("helioctl", path, text, r->timeout, false);
     free(text);
     json_decref(o);
     return answer;
@@ -494,7 +496,7 @@ static json_t *ask_after(const struct request *r, const char *path, const char *
  * parts have deleted. */
 static json_t *ask_on(const struct request *r, const char *path, const char *line)
 {
-    json_t *answer = ctl_ask(path, line, r->timeout, false), *after;
+    json_t *answer = ctl_ask("helioctl", path, line, r->timeout, false), *after;
     json_int_t deleted = json_integer_value(json_object_get(answer, "deleted"));
     bool parts = json_object_get(answer, "deleted") != NULL;
     while ((after = json_object_get(answer, "after")) != NULL) {

@@ -12,12 +12,6 @@
 
 struct json_t;
 
-/* ---- One question to a node's control socket and its answer, in bounded time ---- */
-
-/* The answer to one request line (without its end); NULL: said on standard error. timeout: of each
- * step that the node is waited for, ns. quiet: nothing is said. */
-struct json_t *ctl_ask(const char *path, const char *line, tick timeout, bool quiet);
-
 /* ---- Answers of a node, for people ---- */
 
 /* Prints the answer to a command on standard output; takes its "ok" away. */

@@ -3,6 +3,7 @@
  * understood; what they say of the plan is the node's to check. */
 #include "tools/ctl/helioctl.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -27,11 +28,16 @@ static bool are_keys(const char *const *words, size_t len)
     return len > 0;
 }
 
-static bool are_nodes(const char *const *words, size_t len)
+/* A number, or what may be a name. */
+static bool is_node(const char *word)
 {
     uint64_t number;
-    return (len == 2 || len == 3) && units_count(words[0], UINT64_MAX, &number) == 0 &&
-           units_count(words[1], UINT64_MAX, &number) == 0;
+    return isalpha((unsigned char)*word) || units_count(word, UINT64_MAX, &number) == 0;
+}
+
+static bool are_nodes(const char *const *words, size_t len)
+{
+    return (len == 2 || len == 3) && is_node(words[0]) && is_node(words[1]);
 }
 
 const char *ctl_plan_check(const char *const *words, size_t len)
@@ -43,8 +49,8 @@ const char *ctl_plan_check(const char *const *words, size_t len)
                    : "plan, or plan reload [FILE]";
     if (len >= 2 && strcmp(words[1], "remove") == 0)
         return are_nodes(words + 2, len - 2) ? NULL
-               : contact ? "contact remove FROM TO [AT], with the numbers of the nodes"
-                         : "range remove FROM TO [AT], with the numbers of the nodes";
+               : contact ? "contact remove FROM TO [AT], with numbers or names of nodes"
+                         : "range remove FROM TO [AT], with numbers or names of nodes";
     if (len >= 2 && strcmp(words[1], "add") == 0 && are_keys(words + 2, len - 2))
         return NULL;
     return contact ? "contact add KEY=VALUE…, or contact remove FROM TO [AT]"

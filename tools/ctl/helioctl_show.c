@@ -135,6 +135,9 @@ static const struct column failure_columns[] = {
     {"DESTINATION", "destination", COLUMN_TEXT}, {"SEQUENCE", "sequence", COLUMN_NUMBER},
 };
 
+static const struct column name_columns[] = {{"NAME", "name", COLUMN_TEXT},
+                                             {"NODE", "node", COLUMN_TEXT}};
+
 static const struct column frame_columns[] = {
     {"FRAMES OF", "link", COLUMN_TEXT},  {"PORT", "port", COLUMN_TEXT},
     {"OUT", "out", COLUMN_NUMBER},       {"IN", "in", COLUMN_NUMBER},
@@ -413,6 +416,8 @@ void ctl_show_at(FILE *out, bool colour, const char *command, struct json_t *ans
     else if (strcmp(command, "routes") == 0)
         table_print(out, route_columns, LEN(route_columns), json_object_get(answer, "routes"),
                     colour);
+    else if (strcmp(command, "names") == 0)
+        table_print(out, name_columns, LEN(name_columns), json_object_get(answer, "names"), colour);
     else if (strcmp(command, "backlog") == 0)
         table_print(out, backlog_columns, LEN(backlog_columns), json_object_get(answer, "backlog"),
                     colour);

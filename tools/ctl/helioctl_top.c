@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "tools/ctl/ctl_ask.h"
 #include "tools/ctl/helioctl.h"
 #include "tools/ctl/helioctl_screen.h"
 #include "tools/ctl/helioctl_top_private.h"
 
 static bool look_at(struct top *t, bool quiet)
 {
-    json_t *answer = ctl_ask(t->path, "{\"cmd\": \"top\"}", t->timeout, quiet);
+    json_t *answer = ctl_ask("helioctl", t->path, "{\"cmd\": \"top\"}", t->timeout, quiet);
     t->silent = answer == NULL || !json_is_array(json_object_get(answer, "rows"));
     t->looks++;
     if (t->silent) {
@@ -35,7 +36,8 @@ static bool look_at(struct top *t, bool quiet)
 
 static void ask_backlog(struct top *t)
 {
-    json_t *answer = ctl_ask(t->path, "{\"cmd\": \"backlog\", \"limit\": 5}", t->timeout, true);
+    json_t *answer =
+        ctl_ask("helioctl", t->path, "{\"cmd\": \"backlog\", \"limit\": 5}", t->timeout, true);
     if (answer == NULL)
         return;
     json_decref(t->backlog);
@@ -76,7 +78,7 @@ static void ask_detail(struct top *t)
     for (size_t i = 0; out != NULL && i < sizeof commands / sizeof *commands; i++) {
         json_t *in = json_pack("{s:s, s:s}", "cmd", commands[i], "link", t->selected);
         char *line = in != NULL ? json_dumps(in, JSON_COMPACT) : NULL;
-        json_t *answer = line != NULL ? ctl_ask(t->path, line, t->timeout, true) : NULL;
+        json_t *answer = line != NULL ? ctl_ask("helioctl", t->path, line, t->timeout, true) : NULL;
         if (i > 0)
             fputc('\n', out);
         if (answer != NULL && json_is_array(json_object_get(answer, commands[i])))

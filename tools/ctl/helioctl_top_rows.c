@@ -109,6 +109,7 @@ bool top_make_rows(struct top *t)
     const json_t *rows = json_object_get(t->answer, "rows");
     size_t counts[STATES] = {0};
     size_t from[F_COUNT], rate = column_of(columns, "rate_bps"), n = json_array_size(rows);
+    const size_t named = column_of(columns, "peer_name");
     n = n > ROWS_MAX ? ROWS_MAX : n;
     if (n > t->rows_cap) {
         struct row *grown = realloc(t->rows, n * sizeof *grown);
@@ -128,6 +129,8 @@ bool top_make_rows(struct top *t)
             json_t *v = from[f] == SIZE_MAX ? NULL : json_array_get(in, from[f]);
             r->values[f] = json_is_null(v) ? NULL : v;
         }
+        if (json_is_string(json_array_get(in, named)))
+            r->values[F_PEER] = json_array_get(in, named);
         double nominal = json_number_value(json_array_get(in, rate));
         r->share = nominal > 0 ? top_number(r, F_TX) / nominal : -1;
         add_row(r, &t->sums, counts);

@@ -133,7 +133,7 @@ static void show_node(const struct top *t, struct screen *s)
     value_text(ms, COLUMN_SPAN_MS, up, sizeof up);
     json_decref(ms);
     snprintf(line, sizeof line, "%s  up %s  heliograph %s%s",
-             json_string_value(json_object_get(node, "node")), up,
+             json_string_value(value_shown(node, "node")), up,
              json_string_value(json_object_get(node, "version")),
              t->paused ? "  PAUSED (p goes on)" : "");
     screen_line(s, "1", line);
@@ -173,7 +173,7 @@ static void show_backlog(const struct top *t, struct screen *s)
         value_text(json_object_get(b, "bytes"), COLUMN_BYTES, bytes, sizeof bytes);
         value_text(json_object_get(b, "oldest_ms"), COLUMN_SPAN_MS, oldest, sizeof oldest);
         snprintf(line, sizeof line, "%-16.16s %8lld %10s %13s",
-                 json_string_value(json_object_get(b, "destination")),
+                 json_string_value(value_shown(b, "destination")),
                  (long long)json_integer_value(json_object_get(b, "bundles")), bytes, oldest);
         if (at < TOP_BACKLOG_SHOWN)
             screen_line(s, "", line);

@@ -9,6 +9,7 @@
 #include "bp/codec/eid.h"
 #include "os/arguments.h"
 #include "tools/files/send_run.h"
+#include "tools/perf/perf_name.h"
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 
@@ -30,6 +31,7 @@ static void set_wait(struct argp_state *state, const struct argument *o, char *a
 
 static void check_options(struct argp_state *state, void *base)
 {
+    static const char *const receivers[2] = {"2001", "files"};
     struct program *p = base;
     struct send_options *o = &p->options;
     if (o->link.socket == NULL)
@@ -38,6 +40,8 @@ static void check_options(struct argp_state *state, void *base)
         argp_error(state, "the receiver's endpoint is missing, such as ipn:2.2001");
     if ((o->paths_len == 0) == (o->spool == NULL))
         argp_error(state, "either files, or - for standard input, or --spool DIR say what to send");
+    o->destination = perf_name_find(state, o->link.socket, o->destination, receivers, o->named);
+    (void)eid_parse(o->destination, &o->files.receiver);
     if (o->files.confirm && eid_is_group(&o->files.receiver))
         argp_error(state, "%s is a group: its members cannot confirm; --no-wait sends without that",
                    o->destination);
@@ -61,8 +65,7 @@ static void take_words(struct argp_state *state, char *arg, void *base)
     o->destination = arg;
     o->paths = state->argv + state->next;
     o->paths_len = (size_t)(state->argc - state->next);
-    if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &o->files.receiver) != 0)
-        argument_want(state, arg, "the receiver's endpoint, such as ipn:2.2001");
+    perf_name_check(state, arg, "the receiver's endpoint, such as ipn:2.2001");
     state->next = state->argc;
 }
 

@@ -15,7 +15,8 @@
 struct send_options {
     struct perf_options link; /* socket, service, reconnect, priority, ordinal, lifetime_ms */
     const char *destination;
-    char *const *paths; /* "-": standard input */
+    char named[AAP2_EID_MAX]; /* the destination that was given by a name */
+    char *const *paths;       /* "-": standard input */
     size_t paths_len;
     const char *name;  /* of the one file; NULL: its own */
     const char *spool; /* a folder whose new files are sent, instead of paths */

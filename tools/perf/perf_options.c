@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "bp/codec/qos.h"
 #include "os/arguments.h"
+#include "tools/perf/perf_name.h"
 #include "tools/perf/perf_report.h"
 #include "tools/perf/perf_wire.h"
 
@@ -263,7 +264,7 @@ static void set_monitor(struct argp_state *state, const struct argument *row, ch
 static void take_destination(struct argp_state *state, char *arg, void *base)
 {
     struct perf_options *o = base;
-    want_endpoint(state, arg);
+    perf_name_check(state, arg, "an endpoint, such as ipn:2.2000");
     if (o->destination != NULL)
         argument_wrong(state, "\"%s\" is one too many; there is %s already", arg, o->destination);
     o->destination = arg;
@@ -336,6 +337,7 @@ static void warn_of_one(const struct argp_state *state, const struct perf_option
 
 static void check_client(struct argp_state *state, void *base)
 {
+    static const char *const servers[2] = {"2000", "perf"};
     struct perf_options *o = base;
     set_bundles(state, o);
     if (o->destination == NULL)
@@ -358,6 +360,7 @@ static void check_client(struct argp_state *state, void *base)
     if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
         argp_error(state, "--warmup leaves nothing of -T to measure");
     check_socket(state, o);
+    o->destination = perf_name_find(state, o->socket, o->destination, servers, o->named);
     if (o->rate > 0)
         warn_of_one(state, o);
 }
@@ -391,7 +394,9 @@ static const struct argument_part common[] = {{.options = common_options}, {0}};
 
 static const struct argument client_options[] = {
     {"destination", 'd', "EID",
-     .help = "the server's endpoint, such as ipn:2.2000; or the word EID", .own = set_destination},
+     .help = "the server's endpoint, such as ipn:2.2000, or a name that the node has for it, such "
+             "as relay/2000; or the word EID",
+     .own = set_destination},
     {"time", 'T', "S", .help = "send for S seconds (fractions allowed)", .own = set_time, .min = 1,
      FIELD(time)},
     {"data", 'D', "N[B|k|M|G]", .help = "send N bytes, as in 500kB; k, M, G: 10^3, 10^6, 10^9",

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/tick.h"
+#include "bp/codec/eid.h"
 #include "conf/conf_arguments.h"
 
 enum perf_mode { PERF_MODE_NONE, PERF_MODE_TIME, PERF_MODE_DATA, PERF_MODE_FILE };
@@ -23,6 +24,7 @@ struct perf_options {
     tick linger;    /* how long missing confirmations are waited for, without progress */
     /* client */
     const char *destination;
+    char named[EID_TEXT_MAX]; /* the destination that was given by a name */
     enum perf_mode mode;
     tick time;
     uint64_t data;    /* bytes */

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "bp/codec/eid.h"
 #include "os/arguments.h"
+#include "tools/perf/perf_name.h"
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 #include "tools/ping/ping.h"
@@ -19,9 +20,8 @@ static void take_destination(struct argp_state *state, char *arg, void *base)
 {
     struct ping_options *o = base;
     struct eid eid = {0};
-    if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
-        argument_want(state, arg, "an echo endpoint, such as ipn:2.128");
-    if (eid_is_node(&eid))
+    perf_name_check(state, arg, "an echo endpoint, such as ipn:2.128");
+    if (eid_parse(arg, &eid) == 0 && eid_is_node(&eid))
         argument_wrong(state,
                        "%s is the node itself, which does not answer; write its echo, %.*s%s", arg,
                        (int)(strlen(arg) - (eid.scheme == EID_IPN)), arg,
@@ -49,19 +49,25 @@ static void set_json(struct argp_state *state, const struct argument *o, char *a
 
 static void check_options(struct argp_state *state, void *base)
 {
-    const struct ping_options *o = base;
+    static const char *const echoes[2] = {"128", "echo"};
+    struct ping_options *o = base;
     if (o->destination == NULL)
         argp_error(state, "an echo endpoint is missing, such as ipn:2.128");
     if (o->socket == NULL)
         argp_error(state, "--socket PATH is missing: the node's application socket");
     perf_report_place(state, "json", o->json);
+    const char *given = o->destination;
+    o->destination = perf_name_find(state, o->socket, given, echoes, o->named);
+    o->name = o->destination != given ? given : NULL;
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct ping_options, member)
 
 static const struct argument options[] = {
     {"socket", 0, "PATH", .help = "The node's application socket", FIELD(socket)},
-    {"destination", 'd', "EID", .help = "The echo endpoint, as with helio-perf; or the word EID",
+    {"destination", 'd', "EID",
+     .help = "The echo endpoint, as with helio-perf, or a name that the node has for "
+             "its node, such as relay; or the word EID",
      .own = set_destination},
     {"count", 'c', "N", .help = "Send so many [until Ctrl-C]", .type = OPTION_COUNT, FIELD(count),
      .min = 1, .max = INT64_MAX},
@@ -230,8 +236,9 @@ static int run_ping(struct run *r)
     if (open_run(r) != 0)
         return 1;
     if (!r->options.quiet)
-        printf("PING %s, %llu bytes\n", r->options.destination,
-               (unsigned long long)r->options.size);
+        printf("PING %s%s%s%s, %llu bytes\n", r->options.destination,
+               r->options.name != NULL ? " (" : "", r->options.name != NULL ? r->options.name : "",
+               r->options.name != NULL ? ")" : "", (unsigned long long)r->options.size);
     fflush(stdout);
     ping_refused_to(&r->ping, on_refused);
     ping_trace_to(&r->ping, on_hop);

@@ -22,9 +22,11 @@
 
 struct ping_options {
     const char *socket, *destination;
-    const char *service; /* of our endpoint; NULL: a random number */
-    const char *json;    /* a file, "-" for standard output, or NULL */
-    uint64_t count;      /* 0: until it is interrupted */
+    const char *name;         /* by which the destination was given; NULL: by its id */
+    char named[AAP2_EID_MAX]; /* then: the destination */
+    const char *service;      /* of our endpoint; NULL: a random number */
+    const char *json;         /* a file, "-" for standard output, or NULL */
+    uint64_t count;           /* 0: until it is interrupted */
     tick interval;
     uint64_t size; /* of the payload, PING_HEAD to PING_SIZE_MAX */
     tick lifetime; /* of the bundles, and of the wait for the last one */

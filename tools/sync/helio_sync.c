@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "os/arguments.h"
 #include "os/process.h"
+#include "tools/perf/perf_name.h"
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 #include "tools/sync/sync_run.h"
@@ -44,6 +45,8 @@ static void add_from(struct argp_state *state, const struct argument *row, char 
     o->from_len++;
 }
 
+#define RECEIVER "the receiver's endpoint, such as ipn:2.2003"
+
 static void take_word(struct argp_state *state, char *arg, void *base)
 {
     struct program *p = base;
@@ -52,9 +55,7 @@ static void take_word(struct argp_state *state, char *arg, void *base)
         o->path = o->source.path = arg;
     else if (p->words == 1 && p->command->send) {
         o->destination = arg;
-        if (strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &o->source.files.receiver) != 0 ||
-            eid_is_group(&o->source.files.receiver))
-            argument_want(state, arg, "the receiver's endpoint, such as ipn:2.2003");
+        perf_name_check(state, arg, RECEIVER);
     } else
         argp_error(state, "\"%s\" is one word too many", arg);
     p->words++;
@@ -62,6 +63,7 @@ static void take_word(struct argp_state *state, char *arg, void *base)
 
 static void check_options(struct argp_state *state, void *base)
 {
+    static const char *const copies[2] = {"2003", "sync"};
     struct program *p = base;
     struct sync_options *o = &p->options;
     if (o->link.socket == NULL)
@@ -70,6 +72,11 @@ static void check_options(struct argp_state *state, void *base)
         argp_error(state, "the folder is missing");
     if (p->command->send && o->destination == NULL)
         argp_error(state, "the receiver's endpoint is missing, such as ipn:2.2003");
+    if (p->command->send)
+        o->destination = perf_name_find(state, o->link.socket, o->destination, copies, o->named);
+    if (p->command->send && (eid_parse(o->destination, &o->source.files.receiver) != 0 ||
+                             eid_is_group(&o->source.files.receiver)))
+        argument_want(state, o->destination, RECEIVER);
     if (!p->command->send && o->copy.from_len == 0)
         argp_error(state, "--from PATTERN is missing: who may synchronise to the folder, such as "
                           "ipn:1.*");

@@ -16,6 +16,7 @@ struct sync_options {
     bool quiet;
     /* send */
     const char *destination;
+    char named[AAP2_EID_MAX]; /* the destination that was given by a name */
     struct sync_source_options source;
     bool once;
     /* receive */

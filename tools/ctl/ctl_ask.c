@@ -4,7 +4,7 @@
  * listens; a node that is stopped or hangs accepts the connection and never answers, so each wait
  * has a limit; the path is the application socket, which uses another protocol.
  */
-#include "tools/ctl/helioctl.h"
+#include "tools/ctl/ctl_ask.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -97,23 +97,24 @@ static int read_line(int fd, struct reply *reply, tick timeout)
     }
 }
 
-static void tell_failure(const char *path, int r, bool foreign, tick timeout)
+static void tell_failure(const char *program, const char *path, int r, bool foreign, tick timeout)
 {
     if (foreign)
         fprintf(stderr,
-                "helioctl: %s is the application socket; the control socket is %s.ctl (or what "
+                "%s: %s is the application socket; the control socket is %s.ctl (or what "
                 "control: says in the node's configuration)\n",
-                path, path);
+                program, path, path);
     else if (r == 0)
         fprintf(stderr,
-                "helioctl: the node at %s does not answer within %.3g s (--timeout): it is "
+                "%s: the node at %s does not answer within %.3g s (--timeout): it is "
                 "stopped, or hangs\n",
-                path, (double)timeout / 1e9);
+                program, path, (double)timeout / 1e9);
     else
-        fprintf(stderr, "helioctl: %s: the node ended the connection\n", path);
+        fprintf(stderr, "%s: %s: the node ended the connection\n", program, path);
 }
 
-struct json_t *ctl_ask(const char *path, const char *line, tick timeout, bool quiet)
+struct json_t *ctl_ask(const char *program, const char *path, const char *line, tick timeout,
+                       bool quiet)
 {
     char why[256];
     struct reply reply = {.text = NULL};
@@ -122,11 +123,11 @@ struct json_t *ctl_ask(const char *path, const char *line, tick timeout, bool qu
     if (fd < 0) {
         if (!quiet && fd == HELIO_ENOENT && access(path, F_OK) != 0 && errno == ENOENT)
             fprintf(stderr,
-                    "helioctl: no node answers at %s: no such socket; start heliod, or write the "
+                    "%s: no node answers at %s: no such socket; start heliod, or write the "
                     "path of its control socket\n",
-                    path);
+                    program, path);
         else if (!quiet)
-            fprintf(stderr, "helioctl: %s%s\n", fd == HELIO_ENOENT ? "no node answers at " : "",
+            fprintf(stderr, "%s: %s%s\n", program, fd == HELIO_ENOENT ? "no node answers at " : "",
                     why);
         return NULL;
     }
@@ -136,7 +137,7 @@ struct json_t *ctl_ask(const char *path, const char *line, tick timeout, bool qu
     close(fd);
     json_t *answer = r > 0 ? json_loadb(reply.text, reply.len, 0, &error) : NULL;
     if (answer == NULL && !quiet)
-        tell_failure(path, r, reply.foreign, timeout);
+        tell_failure(program, path, r, reply.foreign, timeout);
     free(reply.text);
     return answer;
 }
