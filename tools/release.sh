@@ -73,6 +73,7 @@ mkdir -p "$out"
 
 umask 022
 export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC
+unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER # each release is compiled, not taken from a cache of objects
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$tag^{commit}")
 name=heliograph-$version
 work=$(mktemp -d)

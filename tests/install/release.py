@@ -14,8 +14,8 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent.parent
 
 
-def run(*words, cwd, code=0):
-    done = subprocess.run(list(map(str, words)), cwd=cwd, capture_output=True, text=True, check=False)
+def run(*words, cwd, code=0, env=None):
+    done = subprocess.run(list(map(str, words)), cwd=cwd, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
@@ -24,8 +24,8 @@ def git(clone, *words):
     return run("git", "-c", "user.name=test", "-c", "user.email=test@localhost", *words, cwd=clone)
 
 
-def release(clone, out, *words, code=0):
-    return run("tools/release.sh", *words, "--out", out, cwd=clone, code=code)
+def release(clone, out, *words, code=0, env=None):
+    return run("tools/release.sh", *words, "--out", out, cwd=clone, code=code, env=env)
 
 
 def same(one, two):
@@ -38,6 +38,15 @@ def same(one, two):
     listed = {line.split()[1] for line in (one / "SHA256SUMS").read_text().splitlines()}
     assert listed == names - {"SHA256SUMS"}, listed
     return names
+
+
+def other_world(out):
+    """What a second machine may have otherwise: the place of temporary files, user's folder, language, time zone, processors. Both builds
+    compile all files: tools/release.sh uses no cache of objects."""
+    for name in ("another-place-of-temporary-files", "home"):
+        (out / name).mkdir()
+    return {**os.environ, "TMPDIR": str(out / "another-place-of-temporary-files"), "HOME": str(out / "home"), "LANG": "de_DE.UTF-8", "LC_ALL": "", "TZ": "Asia/Tokyo",
+            "CMAKE_BUILD_PARALLEL_LEVEL": "2"}
 
 
 def check_wheel(path):
@@ -116,8 +125,8 @@ def main():
     assert {f"{name}/{path}" for path in tracked if path} <= set(names)
     if "packages" in sys.argv:
         preset = ("--preset", sys.argv[3]) if len(sys.argv) > 3 else ()
-        for folder in ("all", "again"):
-            release(clone, out / folder, f"v{version}", *preset)
+        for folder, env in (("all", None), ("again", other_world(out))):
+            release(clone, out / folder, f"v{version}", *preset, env=env)
         made = same(out / "all", out / "again")
         assert len([path for path in made if path.endswith(".deb")]) == 4, made
         check_components(out / "all", name)
