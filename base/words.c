@@ -90,6 +90,14 @@ static const char *find_synonym(const char *word, const char *const *words, size
                 {"ttl", "lifetime"},
                 {"fec", "erasure"},
                 {"loss", "losses"},
+                {"loss", "erasures"},
+                {"start", "up"},
+                {"stop", "down"},
+                {"length", "duration"},
+                {"time", "duration"},
+                {"size", "payload"},
+                {"hosts", "nodes"},
+                {"host", "node"},
                 {"authentication", "auth"}};
     const char *found = NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && found == NULL; i++)

@@ -306,10 +306,11 @@ static void watch_expiry(struct node *n, tick now)
     uint64_t expired = c->ended[END_EXPIRED];
     if (expired == w->expired || !watch_may_tell(&w->expiring, now))
         return;
+    const uint64_t more = expired - w->expired;
     say(&n->say, LEVEL_WARNING,
-        "%" PRIu64 " bundles expired here before they were forwarded or delivered; helioctl "
-        "backlog shows the destinations of the others",
-        expired - w->expired);
+        "%" PRIu64 " bundle%s expired here before %s forwarded or delivered; helioctl backlog "
+        "shows the destinations of the others",
+        more, more == 1 ? "" : "s", more == 1 ? "it was" : "they were");
     w->expired = expired;
 }
 

@@ -16,29 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tasks"))
+from machines import NETWORK  # noqa: E402
+
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
 TEXT = (SOURCE / "docs/first-hour.md").read_text(encoding="utf-8")
 PLACES = {"# at the station": "station", "# in the laboratory": "lab", "# on the router": "router"}
 COPIED = {"station.pem": "lab", "lab.pem": "station", "link.key": "lab"}  # what the page asks to copy, and where to
 NAMES = {place: f"helio-{place}-{os.getpid()}" for place in PLACES.values()}
-
-NETWORK = """
-ip link add wan netns {router} type veth peer name eth0 netns {station}
-ip link add lan netns {router} type veth peer name eth0 netns {lab}
-ip -n {station} addr add 203.0.113.10/24 dev eth0
-ip -n {router} addr add 203.0.113.1/24 dev wan
-ip -n {router} addr add 192.168.1.1/24 dev lan
-ip -n {lab} addr add 192.168.1.20/24 dev eth0
-for n in {station} {router} {lab}; do ip -n $n link set lo up; done
-ip -n {router} link set wan up; ip -n {router} link set lan up
-ip -n {station} link set eth0 up; ip -n {lab} link set eth0 up
-ip -n {lab} route add default via 192.168.1.1
-ip netns exec {router} sysctl -qw net.ipv4.ip_forward=1
-ip netns exec {router} nft 'add table ip out; add chain ip out post {{ type nat hook postrouting priority srcnat; }}
-    add rule ip out post oifname wan masquerade'
-ip netns exec {station} nft 'add table inet filter; add chain inet filter input {{ type filter hook input priority 0; policy drop; }}
-    add rule inet filter input iif lo accept; add rule inet filter input ct state established,related accept'
-"""
 
 
 def shell(script):

@@ -19,6 +19,8 @@ import sys
 import time
 from pathlib import Path
 
+from machines import NETWORK
+
 FILES = 5
 NODE = """node: ipn:{number}.0
 socket: {folder}/node{number}.sock
@@ -28,21 +30,6 @@ log: {{segments: {folder}/node{number}.segments.csv, bundles: {folder}/node{numb
 {links}"""
 LINK = "  - {{name: to-{peer}, adapter: ltp-udp, peer: ipn:{peer}.0, local: 127.0.0.1:{local}, remote: 127.0.0.1:{remote}, rate: 10Mbit/s, rto: 200ms{more}}}\n"
 MACHINES = ("station", "router", "lab")
-NETWORK = """
-ip link add wan netns {router} type veth peer name eth0 netns {station}
-ip link add lan netns {router} type veth peer name eth0 netns {lab}
-ip -n {station} addr add 203.0.113.10/24 dev eth0
-ip -n {router} addr add 203.0.113.1/24 dev wan
-ip -n {router} addr add 192.168.1.1/24 dev lan
-ip -n {lab} addr add 192.168.1.20/24 dev eth0
-for n in {station} {router} {lab}; do ip -n $n link set lo up; done
-ip -n {router} link set wan up; ip -n {router} link set lan up
-ip -n {station} link set eth0 up; ip -n {lab} link set eth0 up
-ip -n {lab} route add default via 192.168.1.1
-ip netns exec {router} sysctl -qw net.ipv4.ip_forward=1
-ip netns exec {router} nft 'add table ip out; add chain ip out post {{ type nat hook postrouting priority srcnat; }}; add rule ip out post oifname wan masquerade'
-ip netns exec {station} nft 'add table inet filter; add chain inet filter input {{ type filter hook input priority 0; policy drop; }}; add rule inet filter input iif lo accept; add rule inet filter input ct state established,related accept'
-"""
 
 
 def start(folder, name, *words):

@@ -64,6 +64,7 @@ START_TEST(a_key_is_meant)
                 {"timeout", "rto"},
                 {"erasure_rat", "erasure_rate"},
                 {"remot", "remote"},
+                {"length", NULL}, /* no duration here */
                 {"tls", NULL},
                 {"x", NULL},
                 {"colour", NULL},

@@ -382,9 +382,9 @@ static void tell_waiting(struct perf_client *c, tick now)
     c->tell_waiting_at = TICK_NEVER;
     if (c->quiet)
         return;
-    if (n > 0)
-        fprintf(stderr, "helio-perf: waiting for %llu bundles (up to %.3g s)\n",
-                (unsigned long long)n, (double)c->options->linger / 1e9);
+    if (n > 0 && c->phase == PERF_DRAINING)
+        fprintf(stderr, "helio-perf: waiting for %llu bundle%s (up to %.3g s)\n",
+                (unsigned long long)n, n == 1 ? "" : "s", (double)c->options->linger / 1e9);
     else
         fprintf(stderr, "helio-perf: waiting for the server's account (up to %.3g s)\n",
                 (double)c->options->linger / 1e9);
@@ -406,6 +406,8 @@ static void advance_state(struct perf_client *c, tick now)
             c->end_at = now;
             c->end_pause = TICK_S / 2 + (tick)(2 * c->window.mean);
             c->quiet_until = now + (c->interrupted ? INTERRUPT_LINGER : c->options->linger);
+            if (quiet && !c->interrupted)
+                c->tell_waiting_at = now; /* as long again, for the account alone */
             quiet = false;
         }
     }

@@ -92,14 +92,16 @@ void perf_server_tell_header(void)
 void perf_server_tell(struct perf_server *p, struct perf_session *s)
 {
     const struct perf_report *r = &s->report;
+    char rate[32];
     if (s->told)
         return;
     s->told = true;
     if (p->quiet)
         return;
-    printf("%-24s %10llu %14llu %12.3f %6llu %6llu %6llu %10.3f %10.3f\n", s->peer,
+    snprintf(rate, sizeof rate, "%.3f", perf_session_goodput(s) / 1e6);
+    printf("%-24s %10llu %14llu %12s %6llu %6llu %6llu %10.3f %10.3f\n", s->peer,
            (unsigned long long)r->bundles, (unsigned long long)r->bytes,
-           perf_session_goodput(s) / 1e6, (unsigned long long)perf_session_lost(s),
+           r->bundles < 2 ? "-" : rate, (unsigned long long)perf_session_lost(s),
            (unsigned long long)r->duplicates, (unsigned long long)r->wrong_crc, s->delay.mean / 1e6,
            (double)hist_quantile(&s->delay, 0.99) / 1e6);
     if (r->file_done != 0)
