@@ -191,7 +191,7 @@ class FilesTest(FilesCase):
         self.end(recv)
 
     def test_errors(self):
-        for words, wanted in ((("ipn:2.1",), "either files, or -"), (("nobody", "x"), "EID: \"nobody\" is not understood; write the receiver's endpoint"),
+        for words, wanted in ((("ipn:2.1",), "either files, or -"), (("nobody", "x"), "\"nobody\" is neither an endpoint nor in names"),
                               (("-b", "0", "ipn:2.1", "x"), "-b: 0 is out of range"), (("-n", "../x", "ipn:2.1", "x"), "--name: \"../x\""),
                               (("--sent", "x", "ipn:2.1", "x"), "--sent is of --spool")):
             self.assertIn(wanted, self.send(*words, code=2)[1])

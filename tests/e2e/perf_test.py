@@ -408,7 +408,7 @@ class PerfTest(unittest.TestCase):
         self.assertTrue(way["clock_ahead_ms"][0] <= 0 <= way["clock_ahead_ms"][1] and way["clocks_agree"], way)
 
     def test_wrong_options(self):
-        for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d: \"foo\" is not understood; write an endpoint"),
+        for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "\"foo\" is not understood; write an endpoint"),
                             (("--wrong",), "--wrong"), (("both",), "both"), ((), "client, server or monitor")):
             out, err = self.end(self.begin(*words), 2)
             self.assertIn(what, err)

@@ -142,7 +142,7 @@ class PingTest(unittest.TestCase):
     def test_errors(self):
         for words, wanted in (((*self.own,), "an echo endpoint is missing"), (("ipn:2.128",), "--socket PATH is missing"),
                               ((*self.own, "-c", "0", "ipn:2.128"), "-c: 0 is out of range"), ((*self.own, "-s", "31", "ipn:2.128"), "write a value from 32B"),
-                              ((*self.own, "-i", "x", "ipn:2.128"), "-i: \"x\" is not understood"), ((*self.own, "nobody"), "EID: \"nobody\" is not understood; write an echo endpoint")):
+                              ((*self.own, "-i", "x", "ipn:2.128"), "-i: \"x\" is not understood"), ((*self.own, "nobody"), "\"nobody\" is neither an endpoint nor in names")):
             self.assertIn(wanted, ping(*words, code=2).stderr)
         begun = time.monotonic()
         self.assertIn("none.sock", ping("--socket", "/tmp/none.sock", "-c", "1", "ipn:2.128", code=1).stderr)

@@ -49,10 +49,11 @@ static json_t *ask_name(const char *control, const char *word)
 static void refuse_name(struct argp_state *state, const char *word, const char *control)
 {
     const char *why = access(control, R_OK | W_OK) != 0 ? strerror(errno) : "it does not answer";
-    argument_wrong(state,
-                   "%s: write an endpoint, such as ipn:2.7; or for a name the node is asked at its "
-                   "control socket, %s: %s",
-                   word, control, why);
+    argument_wrong(
+        state,
+        "\"%s\" is not understood; write an endpoint, such as ipn:2.7. A name is looked up "
+        "at the node's control socket, %s: %s",
+        word, control, why);
 }
 
 const char *perf_name_find(struct argp_state *state, const char *socket, const char *word,
