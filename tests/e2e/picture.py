@@ -2,7 +2,7 @@
 """Pictures in docs/figures of pages and terminals, made by the tests. With HELIO_PICTURES=1 a test writes them. Without, it compares what
 a picture shows (headings, columns, keys: pictures.json) with what is there now, so no picture stays that shows something else.
 
-    HELIO_PICTURES=1 ctest -R 'e2e_(watch|http|lab_page|analyze_page)$'
+    HELIO_PICTURES=1 ctest -R 'e2e_(watch|http|lab_page|analyze_page|dashboard)$'
 """
 import html
 import json
