@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The storage thread. The loop collects jobs and passes them in one step. The thread executes all
- * of them as one transaction, so that they share the medium's flush, and passes them back. Results
- * of a transaction are reported in pieces of ANSWERS_MAX, between which the loop serves everything
- * else: each result causes work (a bundle is forwarded, an application is read), and links wait. Of
- * many removals (bundles that end together) a transaction has only some, so that no put waits for
- * all of them: it is as long as the agent's window of puts (bp/agent/agent_storing.c) makes it.
+ * The storage thread. The loop collects jobs and passes them in one step. The thread executes them
+ * as one transaction, so that they share the medium's flush, and passes them back. Results are
+ * reported in pieces of ANSWERS_MAX, between which the loop serves everything else: each result
+ * causes work (a bundle is forwarded, an application is read), and links wait. Of many removals
+ * (bundles that end together) a transaction has only some, so that no put waits for all of them.
+ *
+ * The store has the written pages of a transaction in memory. So it has puts of PUTS_MOST bytes at
+ * most. A longer bundle is alone in its transaction, and its first bytes are stored before it
+ * (put_ahead). Bundles are read before the transaction, and GETS_MOST bytes of them at most, so
+ * that reading and writing wait for each other only so long.
  *
  * What can go wrong: a put without room fails alone; if other puts of its transaction used the
  * room, or pending removals will free some, it is tried again. A commit that fails (the medium is
@@ -20,33 +24,19 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "node/node_batch.h"
 #include "node/storage.h"
 #include "os/store_lock.h"
 #include "os/thread.h"
 #include "os/uv_bell.h"
 #include "store/store_record.h"
 
-#define ANSWERS_MAX 32          /* results reported in one round of the loop */
-#define PUT_BESIDE 1024         /* bytes that a put takes beside the bundle's, about */
-#define LOOK_LEAST (256U << 10) /* between two looks at the medium */
-
-enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_NOTE, JOB_TIDY };
-
-struct job {
-    struct job *next;
-    enum job_kind kind;
-    int result;
-    uint64_t key;
-    uint64_t until_ms;     /* of the mark; JOB_TIDY: now */
-    uint64_t sequence_end; /* JOB_PUT: to note with it; 0: nothing */
-    struct buf *bundle;
-    size_t head_len, id_len;
-    uint8_t bytes[]; /* head, then the id to mark; JOB_NOTE: the value, then the name with its 0 */
-};
-
-struct jobs {
-    struct job *first, **end;
-};
+#define ANSWERS_MAX 32           /* results reported in one round of the loop … */
+#define ANSWER_BYTES (512 << 10) /* … each with so many loaded bytes; longer ones count as more */
+#define PUT_BESIDE 1024          /* bytes that a put takes beside the bundle's, about … */
+#define PUT_BESIDE_LONG 4096     /* … and beside one with pages of its own */
+#define GETS_MOST (16 << 20)     /* bytes that are read before the next transaction */
+#define LOOK_LEAST (256U << 10)  /* between two looks at the medium */
 
 struct storage {
     struct store *store;
@@ -59,7 +49,9 @@ struct storage {
     struct jobs finished;  /* … and finished, but not reported yet */
     struct jobs retry;     /* the thread's: removals that failed, */
     struct jobs removals;  /* … removals that have their turn later, */
-    struct jobs again;     /* … and puts without room before these, or beside others */
+    struct jobs puts;      /* … the same, of puts, */
+    struct jobs gets;      /* … and of bundles to be read, */
+    struct jobs again;     /* … and puts without room before removals, or beside others */
     uint64_t forget_ms;    /* the thread's: marks that end before may go … */
     bool forget_more;      /* … and there are more of them than one call takes */
     uint64_t look_at;      /* the thread's: bytes of puts until it looks at the medium again */
@@ -70,29 +62,6 @@ struct storage {
     bool stop;
     struct storage_status status;
 };
-
-static void jobs_init(struct jobs *j)
-{
-    j->first = NULL;
-    j->end = &j->first;
-}
-
-static void jobs_add(struct jobs *j, struct job *job)
-{
-    job->next = NULL;
-    *j->end = job;
-    j->end = &job->next;
-}
-
-/* Puts all of `from` behind those of `to`. */
-static void jobs_move(struct jobs *to, struct jobs *from)
-{
-    if (from->first == NULL)
-        return;
-    *to->end = from->first;
-    to->end = from->end;
-    jobs_init(from);
-}
 
 /* How much the medium takes. After that many bytes of puts it may be an eighth less. */
 static uint64_t look_at_medium(struct storage *s)
@@ -117,6 +86,8 @@ int storage_open(struct storage **out, const struct store_ops *ops, const struct
     jobs_init(&s->finished);
     jobs_init(&s->retry);
     jobs_init(&s->removals);
+    jobs_init(&s->puts);
+    jobs_init(&s->gets);
     jobs_init(&s->again);
     jobs_init(&s->todo);
     jobs_init(&s->done);
@@ -140,75 +111,6 @@ struct store *storage_store(struct storage *s)
     return s->store;
 }
 
-static int put_bundle(struct store *s, const struct job *j)
-{
-    const struct store_ops *ops = s->ops;
-    uint8_t value[8];
-    int rc = ops->put(s, j->key, slice_of(j->bytes, j->head_len), buf_slice(j->bundle));
-    if (rc < 0 || j->sequence_end == 0)
-        return rc;
-    store_number_write(j->sequence_end, value);
-    rc = ops->note(s, STORAGE_SEQUENCE, slice_of(value, sizeof value));
-    if (rc < 0)
-        (void)ops->remove(s, j->key);
-    return rc;
-}
-
-static void run_job(struct store *s, struct job *j)
-{
-    const struct store_ops *ops = s->ops;
-    struct slice id = slice_of(j->bytes + j->head_len, j->id_len);
-    switch (j->kind) {
-    case JOB_PUT:
-        j->result = put_bundle(s, j);
-        break;
-    case JOB_GET:
-        j->result = ops->get(s, j->key, BUNDLE_HEAD_MAX, &j->bundle);
-        if (j->result == HELIO_EFORMAT) /* outside of a transaction it is found again */
-            (void)ops->set_aside(s, j->key);
-        break;
-    case JOB_REMOVE:
-        j->result = ops->remove(s, j->key);
-        if (j->result == HELIO_ENOENT)
-            j->result = 0;
-        break;
-    case JOB_NOTE:
-        j->result = ops->note(s, (const char *)id.data, slice_of(j->bytes, j->head_len));
-        return;
-    case JOB_TIDY:
-        break; /* not part of a transaction */
-    }
-    if (j->result < 0 || id.len == 0)
-        return;
-    j->result = ops->mark(s, id, j->until_ms);
-    if (j->result < 0 && j->kind == JOB_PUT)
-        (void)ops->remove(s, j->key); /* a bundle without its mark is not stored */
-}
-
-static void run_one(struct store *s, struct job *j)
-{
-    j->result = s->ops->begin(s);
-    if (j->result < 0)
-        return;
-    run_job(s, j);
-    if (j->result < 0)
-        s->ops->abort(s);
-    else
-        j->result = s->ops->commit(s);
-}
-
-/* A transaction for each job; removals first, because they free room. The removal of a bundle is
- * never in the batch of its put: the agent does not know yet that it is stored. */
-static void run_alone(struct store *s, struct job *first)
-{
-    for (struct job *j = first; j != NULL; j = j->next)
-        if (j->kind == JOB_REMOVE)
-            run_one(s, j);
-    for (struct job *j = first; j != NULL; j = j->next)
-        if (j->kind == JOB_PUT || j->kind == JOB_NOTE)
-            run_one(s, j);
-}
-
 static int forget_marks(struct storage *s)
 {
     int rc = s->store->ops->forget(s->store, s->forget_ms);
@@ -225,75 +127,86 @@ static void tidy_store(struct storage *s, struct job *j)
         j->result = flushed;
 }
 
-/* Removals, or the others; `err`: there is no transaction. */
-static void run_jobs(struct store *s, struct job *first, bool removals, int err)
+/* What was read is reported at once, and not after the next commit. */
+static void read_some(struct storage *s)
 {
-    for (struct job *j = first; j != NULL; j = j->next) {
-        if ((j->kind == JOB_REMOVE) != removals)
-            continue;
-        if (err == 0 || j->kind == JOB_GET)
-            run_job(s, j);
-        else
-            j->result = err;
+    struct jobs read;
+    jobs_init(&read);
+    for (uint64_t bytes = 0; s->gets.first != NULL && bytes < GETS_MOST;) {
+        struct job *j = jobs_take(&s->gets);
+        batch_read(s->store, j);
+        bytes += j->bundle != NULL ? j->bundle->len : 0;
+        jobs_add(&read, j);
     }
+    if (read.first == NULL)
+        return;
+    uv_mutex_lock(&s->mutex);
+    jobs_move(&s->done, &read);
+    uv_mutex_unlock(&s->mutex);
+    uv_bell_ring(s->bell);
 }
 
-/* Removals first: dropped bundles free the room of the bundles that replaced them. */
-static void run_batch(struct storage *storage, struct job *first)
+static void run_batch(struct storage *s, struct job *first)
 {
-    struct store *s = storage->store;
-    int err = s->ops->begin(s);
-    run_jobs(s, first, true, err);
-    run_jobs(s, first, false, err);
-    if (err == 0 && s->ops->commit(s) < 0)
-        run_alone(s, first);
+    batch_run(s->store, first);
     for (struct job *j = first; j != NULL; j = j->next)
         if (j->kind == JOB_TIDY)
-            tidy_store(storage, j);
+            tidy_store(s, j);
 }
 
 #define REMOVALS_LEAST 1024 /* of one transaction; more go with many puts */
 
+static uint64_t put_cost(const struct job *j)
+{
+    return j->bundle->len + (j->bundle->len > PUT_BESIDE ? PUT_BESIDE_LONG : PUT_BESIDE);
+}
+
 /* What the next transaction has of what was asked for. */
 static void fill_batch(struct storage *s, struct jobs *asked, struct jobs *batch)
 {
-    uint64_t most = REMOVALS_LEAST;
+    uint64_t most = REMOVALS_LEAST, bytes = 0;
     jobs_move(&s->removals, &s->retry);
-    jobs_move(batch, &s->again);
-    for (struct job *j = asked->first, *next; j != NULL; j = next) {
-        next = j->next;
-        most += j->kind == JOB_PUT ? 2 : 0; /* all that was put is removed one day */
-        jobs_add(j->kind == JOB_REMOVE ? &s->removals : batch, j);
+    jobs_move(&s->again, &s->puts);
+    jobs_move(&s->puts, &s->again);
+    while (asked->first != NULL) {
+        struct job *j = jobs_take(asked);
+        jobs_add(j->kind == JOB_REMOVE ? &s->removals
+                 : j->kind == JOB_PUT  ? &s->puts
+                 : j->kind == JOB_GET  ? &s->gets
+                                       : batch,
+                 j);
     }
-    for (struct job *j = s->removals.first; j != NULL && most > 0; j = s->removals.first, most--) {
-        s->removals.first = j->next;
-        if (j->next == NULL)
-            jobs_init(&s->removals);
-        jobs_add(batch, j);
+    while (s->puts.first != NULL && (bytes == 0 || bytes + put_cost(s->puts.first) <= PUTS_MOST)) {
+        most += 2; /* all that was put is removed one day */
+        bytes += put_cost(s->puts.first);
+        s->puts.first->result = 0;
+        jobs_add(batch, jobs_take(&s->puts));
     }
+    for (; s->removals.first != NULL && most > 0; most--)
+        jobs_add(batch, jobs_take(&s->removals));
 }
 
-/* put: a put succeeded with it. The next transaction has more room: with fewer puts, and after
- * removals. */
-static struct jobs *jobs_after(struct storage *s, const struct job *j, bool put,
+/* made: a put or removal succeeded with it. The next transaction has more room: with fewer puts,
+ * and after removals. */
+static struct jobs *jobs_after(struct storage *s, const struct job *j, bool made,
                                struct jobs *finished)
 {
     if (j->kind == JOB_REMOVE && j->result < 0)
         return &s->retry;
     const bool may_fit = j->kind == JOB_PUT && j->result == HELIO_ESPACE;
-    return may_fit && (put || s->removals.first != NULL) ? &s->again : finished;
+    return may_fit && (made || s->removals.first != NULL) ? &s->again : finished;
 }
 
 /* Takes what is to be tried again out of the batch. Returns how many jobs failed in all. */
 static uint64_t keep_failed(struct storage *s, struct jobs *batch, struct jobs *finished)
 {
     uint64_t failed = 0;
-    bool put = false;
+    bool made = false;
     for (const struct job *j = batch->first; j != NULL; j = j->next)
-        put = put || (j->kind == JOB_PUT && j->result == 0);
+        made = made || ((j->kind == JOB_PUT || j->kind == JOB_REMOVE) && j->result == 0);
     for (struct job *j = batch->first, *next; j != NULL; j = next) {
         next = j->next;
-        struct jobs *to = jobs_after(s, j, put, finished);
+        struct jobs *to = jobs_after(s, j, made, finished);
         failed += j->result < 0 && to != &s->again;
         jobs_add(to, j);
     }
@@ -316,7 +229,8 @@ static bool look_is_due(struct storage *s, const struct job *finished)
 
 static bool has_work(const struct storage *s)
 {
-    return s->todo.first != NULL || s->removals.first != NULL || s->again.first != NULL;
+    return s->todo.first != NULL || s->removals.first != NULL || s->puts.first != NULL ||
+           s->gets.first != NULL || s->again.first != NULL;
 }
 
 static void thread_main(void *arg)
@@ -337,6 +251,7 @@ static void thread_main(void *arg)
         fill_batch(s, &asked, &batch);
         if (s->forget_more)
             (void)forget_marks(s); /* an error shows at the next tidying */
+        read_some(s);
         bool ran = batch.first != NULL;
         if (ran)
             run_batch(s, batch.first);
@@ -403,11 +318,11 @@ static bool take_done(struct storage *s, uint64_t most)
     if (fits != s->told_fits && s->events.fits != NULL)
         s->events.fits(s->events.context, fits);
     s->told_fits = fits;
-    for (struct job *j = s->finished.first; j != NULL && told < most; j = s->finished.first, n++) {
-        s->finished.first = j->next;
-        if (j->next == NULL)
-            jobs_init(&s->finished);
+    for (; s->finished.first != NULL && told < most; n++) {
+        struct job *j = jobs_take(&s->finished);
         told += j->kind == JOB_PUT || j->kind == JOB_GET;
+        if (j->kind == JOB_GET && j->bundle != NULL)
+            told += j->bundle->len / ANSWER_BYTES;
         answer_job(s, j);
     }
     uv_mutex_lock(&s->mutex);
@@ -557,6 +472,8 @@ void storage_close(struct storage *s)
     drop_all(&s->finished);
     drop_all(&s->retry);
     drop_all(&s->removals);
+    drop_all(&s->puts);
+    drop_all(&s->gets);
     drop_all(&s->again);
     drop_all(&s->todo);
     drop_all(&s->done);

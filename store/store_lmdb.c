@@ -21,10 +21,6 @@
 #include "store/store_lmdb_pages.h"
 
 #define NOTE_NAME_MAX 32
-#define PAGES_PER_PUT                                                                              \
-    16                   /* at most, beside the bundle itself: paths through the trees, the head   \
-                          */
-#define ROWS_OF_PARTS 64 /* a bundle's bytes for one of rows and page headers of its parts */
 
 int lmdb_error(int rc)
 {
@@ -91,6 +87,7 @@ void lmdb_abort(struct store *s)
     mdb_txn_abort(l->txn);
     l->txn = NULL;
     take_back(l);
+    lmdb_ahead_done(l, false);
 }
 
 static void lmdb_close(struct store *s)
@@ -133,6 +130,7 @@ int lmdb_commit(struct store *s)
     close_cursors(l);
     int rc = mdb_txn_commit(l->txn);
     l->txn = NULL;
+    lmdb_ahead_done(l, rc == 0);
     if (rc != 0)
         take_back(l);
     else if (!in_place(l)) /* it may be another that is found at the next start */
@@ -158,12 +156,6 @@ static int open_rows(struct lmdb *l)
 {
     assert(l->txn != NULL);
     return l->rows != NULL ? 0 : mdb_cursor_open(l->txn, l->bundles, &l->rows);
-}
-
-/* Keys go up, as a rule: such rows fill their pages, and need no search. */
-static unsigned append_flag(const struct lmdb *l, uint64_t key)
-{
-    return key > l->last_key ? MDB_APPEND : 0;
 }
 
 static int write_head(struct lmdb *l, uint64_t key, const struct store_head *h, unsigned flags)
@@ -209,11 +201,11 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
         return HELIO_EINVAL;
     if (bundle.len > l->limit || l->bytes > l->limit - bundle.len)
         return HELIO_ESPACE;
-    uint64_t pages = bundle.len + bundle.len / ROWS_OF_PARTS + PAGES_PER_PUT * l->page_bytes;
+    const uint64_t pages = lmdb_put_pages(l, bundle.len - lmdb_ahead_bytes(l, key));
     if (lmdb_reserve(l, pages) < 0)
         return HELIO_ESPACE;
     struct store_head h = head_for(head, bundle, crc32c(0, bundle.data, bundle.len));
-    const unsigned flags = MDB_NOOVERWRITE | append_flag(l, key);
+    const unsigned flags = MDB_NOOVERWRITE | lmdb_append_flag(l, key);
     int rc = write_head(l, key, &h, flags);
     if (rc == MDB_KEYEXIST)
         return HELIO_EEXIST;
@@ -514,6 +506,8 @@ const struct store_ops store_lmdb = {
     .commit = lmdb_commit,
     .abort = lmdb_abort,
     .put = lmdb_put,
+    .put_ahead = lmdb_put_ahead,
+    .drop_ahead = lmdb_drop_ahead,
     .update = lmdb_update,
     .remove = lmdb_remove,
     .get = lmdb_get,

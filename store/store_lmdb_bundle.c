@@ -7,32 +7,36 @@
  * neighbour could slow all others down with these. For a part any free page will do.
  *
  * What can go wrong: a transaction has very many parts, and LMDB would keep the memory of all of
- * them for later ones; then the rest of its bundles are one row each, as in earlier formats. A part
- * is missing: then the bundle has another length, or differs from its check value.
+ * them for later ones; then the rest of its bundles are one row each, as in earlier formats. Users
+ * of the store prevent that with put_ahead, and with fewer puts in a transaction. A part is
+ * missing: then the bundle has another length, or differs from its check value.
  */
 #include <assert.h>
 
 #include "store/store_lmdb_impl.h"
 #include "store/store_lmdb_pages.h"
 
-#define PARTS_MAX 4096 /* of a transaction */
-
-int lmdb_bundle_write(struct lmdb *l, MDB_cursor *c, uint64_t key, struct slice bundle,
-                      unsigned flags)
+static size_t part_bytes(const struct lmdb *l)
 {
-    const size_t part = l->page_bytes - PAGES_HEADER;
-    const uint64_t parts = (bundle.len + part - 1) / part;
+    return l->page_bytes - PAGES_HEADER;
+}
+
+uint64_t lmdb_bundle_parts(const struct lmdb *l, uint64_t len)
+{
+    return (len + part_bytes(l) - 1) / part_bytes(l);
+}
+
+int lmdb_bundle_write_parts(struct lmdb *l, MDB_cursor *c, uint64_t key, struct slice bundle,
+                            uint64_t from, uint64_t to, unsigned flags)
+{
+    const size_t part = part_bytes(l);
     uint8_t name[LMDB_PART_KEY];
     store_number_write(key, name);
-    assert(l->parts <= PARTS_MAX);
-    if (parts <= 1 || parts > PARTS_MAX - l->parts) {
-        MDB_val k = val_of(name, 8), v = val_of(bundle.data, bundle.len);
-        return mdb_cursor_put(c, &k, &v, flags);
-    }
-    l->parts += parts;
-    for (uint32_t i = 0; i < parts; i++) {
+    assert(from <= to && to <= lmdb_bundle_parts(l, bundle.len));
+    l->parts += to - from;
+    for (uint64_t i = from; i < to; i++) {
         const size_t at = i * part, left = bundle.len - at;
-        store_part_write(i, name + 8);
+        store_part_write((uint32_t)i, name + 8);
         MDB_val k = val_of(name, sizeof name);
         MDB_val v = val_of(bundle.data + at, left < part ? left : part);
         int rc = mdb_cursor_put(c, &k, &v, flags);
@@ -40,6 +44,23 @@ int lmdb_bundle_write(struct lmdb *l, MDB_cursor *c, uint64_t key, struct slice 
             return rc;
     }
     return 0;
+}
+
+int lmdb_bundle_write(struct lmdb *l, MDB_cursor *c, uint64_t key, struct slice bundle,
+                      unsigned flags)
+{
+    const uint64_t parts = lmdb_bundle_parts(l, bundle.len);
+    uint64_t from = 0;
+    uint8_t name[8];
+    int rc = lmdb_ahead_use(l, key, &from);
+    if (rc != 0)
+        return rc;
+    assert(l->parts <= LMDB_PARTS_MAX && from < parts);
+    if (from > 0 || (parts > 1 && parts <= LMDB_PARTS_MAX - l->parts))
+        return lmdb_bundle_write_parts(l, c, key, bundle, from, parts, flags);
+    store_number_write(key, name);
+    MDB_val k = val_of(name, 8), v = val_of(bundle.data, bundle.len);
+    return mdb_cursor_put(c, &k, &v, flags);
 }
 
 static int same_bundle(int rc, const uint8_t name[8], const MDB_val *k)

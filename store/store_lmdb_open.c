@@ -412,6 +412,8 @@ static int open_all(struct lmdb *l, const struct store_options *o, char *why, si
     if (rc == 0)
         rc = lmdb_convert(l);
     if (rc == 0)
+        rc = lmdb_ahead_restore(l);
+    if (rc == 0)
         rc = read_heads(l);
     return rc == 0 ? write_marker(o) : rc;
 }

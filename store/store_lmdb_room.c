@@ -70,6 +70,16 @@ static bool take_blocks(struct lmdb *l, uint64_t end)
     }
 }
 
+#define PAGES_PER_PUT                                                                              \
+    16                   /* at most, beside the bundle itself: paths through the trees, the head   \
+                          */
+#define ROWS_OF_PARTS 64 /* a bundle's bytes for one of rows and page headers of its parts */
+
+uint64_t lmdb_put_pages(const struct lmdb *l, uint64_t len)
+{
+    return len + len / ROWS_OF_PARTS + PAGES_PER_PUT * l->page_bytes;
+}
+
 int lmdb_reserve(struct lmdb *l, uint64_t more)
 {
     assert(l->page_bytes > 0);

@@ -22,7 +22,8 @@ struct walk {
     struct store_walk *at;
     int (*fn)(void *ctx, const struct store_row *row);
     void *ctx;
-    uint8_t *copy; /* of a bundle in parts, for the present row */
+    uint8_t *copy;       /* of a bundle in parts, for the present row */
+    uint64_t unfinished; /* key of a bundle that was being stored; 0: none */
 };
 
 static int fail_walk(const char *path, int rc, char *why, size_t cap)
@@ -125,8 +126,8 @@ static int visit_row(struct walk *w, unsigned table, const MDB_val *k, const MDB
     if (k->mv_size < 8)
         return 0; /* nothing has such a key */
     r.key = store_number_read(name + (table == WALK_ASIDE ? k->mv_size - 8 : 0));
-    if (table == WALK_BUNDLES && w->at->key == r.key)
-        return 0; /* another part of the last one */
+    if (table == WALK_BUNDLES && (w->at->key == r.key || w->unfinished == r.key))
+        return 0; /* another part of the last one; or the next start removes it */
     *w->at = (struct store_walk){.table = table, .key = r.key};
     const MDB_val key = val_of(name, 8);
     if (table == WALK_BUNDLES &&
@@ -170,6 +171,14 @@ static int walk_table(struct walk *w, unsigned table)
     return stop != 0 ? stop : rc == MDB_NOTFOUND ? 0 : rc;
 }
 
+static int read_unfinished(struct walk *w)
+{
+    MDB_dbi notes;
+    bool has;
+    int rc = open_one(w->txn, "notes", &notes, &has);
+    return rc == 0 && has ? lmdb_ahead_read(w->txn, notes, &w->unfinished) : rc;
+}
+
 int store_lmdb_walk(const char *path, struct store_walk *at,
                     int (*fn)(void *ctx, const struct store_row *row), void *ctx, char *why,
                     size_t cap)
@@ -180,6 +189,8 @@ int store_lmdb_walk(const char *path, struct store_walk *at,
     int rc = open_for_reading(path, &w.env, &w.txn);
     for (unsigned i = 0; i < WALK_TABLES && rc == 0; i++)
         rc = open_one(w.txn, names[i], &w.table[i], &w.has[i]);
+    if (rc == 0)
+        rc = read_unfinished(&w);
     for (unsigned i = at->table; i < WALK_TABLES && rc == 0; i++) {
         if (at->table != i)
             *at = (struct store_walk){.table = i};

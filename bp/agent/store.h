@@ -61,6 +61,13 @@ struct store_ops {
      * error.
      */
     int (*put)(struct store *s, uint64_t key, struct slice head, struct slice bundle);
+    /* Outside a transaction: of a bundle for which one transaction would take much memory, stores
+     * the first bytes in transactions of its own. The next transaction must put the bundle: put
+     * stores the rest, and only then the bundle is there. Otherwise drop_ahead removes those bytes;
+     * so does open, after a process that ended. Of a shorter bundle nothing is stored. Returns 0;
+     * or an error, and nothing is left. Both may be NULL. */
+    int (*put_ahead)(struct store *s, uint64_t key, struct slice bundle);
+    int (*drop_ahead)(struct store *s); /* 0 also when there is nothing */
     /* Replaces the head only. HELIO_ENOENT. */
     int (*update)(struct store *s, uint64_t key, struct slice head);
     int (*remove)(struct store *s, uint64_t key); /* 0 or HELIO_ENOENT */

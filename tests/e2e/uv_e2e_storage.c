@@ -3,178 +3,12 @@
  * not forgotten, outcomes come in the order of requests. */
 #include <check.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
 
+#include "fake_store.h"
 #include "node/storage.h"
-
-#define KEYS 4096
-
-/* Keys that are in the store; `pending` while a transaction is open. */
-struct fake {
-    struct store base;
-    bool has[KEYS], pending[KEYS];
-    int batch;                   /* puts of the open transaction */
-    atomic_int puts_max;         /* a commit with more puts fails: the medium is full */
-    atomic_int removes;          /* removals work? */
-    int held, held_then;         /* keys that are in the store; before the open transaction */
-    int room;                    /* for so many keys */
-    atomic_int puts_room;        /* and of one transaction for so many puts */
-    atomic_uint_fast64_t fits;   /* what it says of its medium */
-    int removed, removed_before; /* removals; those before the last put that found room */
-    atomic_int commits, forgets;
-    atomic_int spoilt;    /* key whose bytes are damaged; 0: none */
-    atomic_int aside;     /* key that was set aside */
-    atomic_int old_marks; /* calls of forget that find more than they remove */
-};
-
-static int fake_open(struct store **out, const struct store_options *o, char *why, size_t cap);
-
-static void fake_close(struct store *s)
-{
-    free(s);
-}
-
-static int fake_begin(struct store *s)
-{
-    struct fake *f = (struct fake *)s;
-    memcpy(f->pending, f->has, sizeof f->has);
-    f->held_then = f->held;
-    f->batch = 0;
-    return 0;
-}
-
-static int fake_commit(struct store *s)
-{
-    struct fake *f = (struct fake *)s;
-    if (f->batch > f->puts_max) {
-        f->held = f->held_then;
-        return HELIO_ESPACE;
-    }
-    memcpy(f->has, f->pending, sizeof f->has);
-    f->commits++;
-    return 0;
-}
-
-static void fake_abort(struct store *s)
-{
-    struct fake *f = (struct fake *)s;
-    f->held = f->held_then;
-}
-
-static int fake_put(struct store *s, uint64_t key, struct slice head, struct slice bundle)
-{
-    struct fake *f = (struct fake *)s;
-    (void)head;
-    if (f->held >= f->room || f->batch >= f->puts_room)
-        return HELIO_ESPACE;
-    f->held++;
-    f->removed_before = f->removed;
-    f->batch += bundle.len > 0;
-    f->pending[key] = true;
-    return 0;
-}
-
-static int fake_remove(struct store *s, uint64_t key)
-{
-    struct fake *f = (struct fake *)s;
-    if (f->removes == 0)
-        return HELIO_EIO;
-    f->held--;
-    f->removed++;
-    f->pending[key] = false;
-    return 0;
-}
-
-static int fake_get(struct store *s, uint64_t key, size_t head_room, struct buf **out)
-{
-    struct fake *f = (struct fake *)s;
-    if (!f->has[key])
-        return HELIO_ENOENT;
-    if (key == (uint64_t)f->spoilt)
-        return HELIO_EFORMAT;
-    *out = buf_new(head_room, 1);
-    if (*out != NULL)
-        *buf_append(*out, 1) = 'x';
-    return *out != NULL ? 0 : HELIO_ENOMEM;
-}
-
-static int fake_set_aside(struct store *s, uint64_t key)
-{
-    ((struct fake *)s)->aside = (int)key;
-    return 0;
-}
-
-static uint64_t fake_damaged(struct store *s)
-{
-    return ((struct fake *)s)->aside != 0;
-}
-
-static int fake_mark(struct store *s, struct slice id, uint64_t until_ms)
-{
-    (void)s, (void)id, (void)until_ms;
-    return 0;
-}
-
-static int fake_forget(struct store *s, uint64_t now_ms)
-{
-    struct fake *f = (struct fake *)s;
-    (void)now_ms;
-    f->forgets++;
-    return f->old_marks > 0 && f->old_marks-- > 0;
-}
-
-static int fake_flush(struct store *s)
-{
-    (void)s;
-    return 0;
-}
-
-static uint64_t fake_bytes(struct store *s)
-{
-    (void)s;
-    return 0;
-}
-
-static uint64_t fake_fits(struct store *s)
-{
-    return ((struct fake *)s)->fits;
-}
-
-static const struct store_ops fake_ops = {
-    .name = "fake",
-    .open = fake_open,
-    .close = fake_close,
-    .begin = fake_begin,
-    .commit = fake_commit,
-    .abort = fake_abort,
-    .put = fake_put,
-    .remove = fake_remove,
-    .get = fake_get,
-    .set_aside = fake_set_aside,
-    .damaged = fake_damaged,
-    .mark = fake_mark,
-    .forget = fake_forget,
-    .flush = fake_flush,
-    .bytes = fake_bytes,
-    .fits = fake_fits,
-};
-
-static int fake_open(struct store **out, const struct store_options *o, char *why, size_t cap)
-{
-    (void)o, (void)why, (void)cap;
-    struct fake *f = calloc(1, sizeof *f);
-    if (f == NULL)
-        return HELIO_ENOMEM;
-    f->base.ops = &fake_ops;
-    f->puts_max = f->room = f->puts_room = KEYS;
-    f->fits = 80 << 20;
-    f->removes = 1;
-    *out = &f->base;
-    return 0;
-}
 
 /* The outcomes, in their order. */
 struct rig {
@@ -230,14 +64,19 @@ static struct rig *rig_new(void)
     return r;
 }
 
-static void put(struct rig *r, uint64_t key)
+static void put_long(struct rig *r, uint64_t key, size_t len)
 {
-    struct buf *b = buf_new(0, 4);
-    memcpy(buf_append(b, 4), "abcd", 4);
+    struct buf *b = buf_new(0, len);
+    ck_assert_ptr_nonnull(buf_append(b, len));
     struct agent_action a = {.kind = AGENT_STORE, .key = key, .bundle = b};
     a.head = slice_of("head", 4);
     ck_assert_int_eq(storage_put(r->storage, &a), 0);
     buf_drop(b);
+}
+
+static void put(struct rig *r, uint64_t key)
+{
+    put_long(r, key, 4);
 }
 
 static void take(struct rig *r, uint64_t key)
@@ -428,6 +267,53 @@ START_TEST(puts_go_in_as_many_transactions_as_they_need)
 }
 END_TEST
 
+/* The store has the pages of a transaction in memory. */
+START_TEST(a_transaction_puts_few_octets)
+{
+    struct rig *r = rig_new();
+    for (uint64_t key = 1; key <= 20; key++)
+        put_long(r, key, key % 5 == 0 ? 100 : 4 << 20);
+    await(r, 20);
+    ck_assert_uint_le(r->fake->octets_most, LONG);
+    ck_assert_int_ge(r->fake->commits, 5);
+    for (size_t i = 0; i < 20; i++) {
+        ck_assert_uint_eq(r->outcome[i].key, i + 1);
+        ck_assert_int_eq(r->outcome[i].error, 0);
+    }
+    rig_free(r);
+}
+END_TEST
+
+/* Of a longer bundle the first octets are stored before its transaction. If they have no room, its
+ * put waits for removals, as others do. */
+START_TEST(a_long_bundle_is_stored_ahead)
+{
+    struct rig *r = rig_new();
+    put(r, 1);
+    put_long(r, 2, 2 * LONG);
+    await(r, 2);
+    ck_assert_int_eq(r->outcome[1].error, 0);
+    ck_assert_int_eq(r->fake->aheads, 1);
+    r->fake->puts_max = 0; /* a commit fails, and is repeated */
+    put_long(r, 3, 2 * LONG);
+    await(r, 3);
+    ck_assert_int_eq(r->outcome[2].error, HELIO_ESPACE);
+    r->fake->puts_max = KEYS;
+    r->fake->room = 2;
+    put_long(r, 4, 2 * LONG);
+    await(r, 4);
+    ck_assert_int_eq(r->outcome[3].error, HELIO_ESPACE);
+    take(r, 1);
+    put_long(r, 5, 2 * LONG);
+    await(r, 5);
+    ck_assert_int_eq(r->outcome[4].error, 0);
+    ck_assert_int_eq(r->fake->ahead_removed, 1);
+    storage_finish(r->storage);
+    ck_assert(r->fake->has[2] && r->fake->has[5] && r->fake->ahead == 0);
+    rig_free(r);
+}
+END_TEST
+
 /* At the start, when it is tidied, and when an eighth of the room may be used up. */
 START_TEST(the_room_of_the_medium_is_told)
 {
@@ -553,6 +439,8 @@ int main(void)
     tcase_add_test(t, many_removals_hold_up_no_put);
     tcase_add_test(t, a_put_waits_for_the_removals_that_make_room);
     tcase_add_test(t, puts_go_in_as_many_transactions_as_they_need);
+    tcase_add_test(t, a_transaction_puts_few_octets);
+    tcase_add_test(t, a_long_bundle_is_stored_ahead);
     tcase_add_test(t, the_room_of_the_medium_is_told);
     tcase_add_test(t, loads_and_tidying);
     tcase_add_test(t, damaged_bytes_are_set_aside_and_told);
