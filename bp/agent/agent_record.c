@@ -151,6 +151,12 @@ uint64_t record_memory_used(const struct agent *a)
     return a->config.memory_only ? used : used + kinds_cost(a) + a->loading_bytes;
 }
 
+/* What is made for a bundle once it is admitted: its endpoint, or its kind, or its assembly. */
+#define PLACE_COST (sizeof(struct endpoint) + RECORD_SLACK)
+static_assert(PLACE_COST >= sizeof(struct kind) + RECORD_SLACK &&
+                  PLACE_COST >= sizeof(struct assembly) + ASSEMBLY_SLACK,
+              "the place of any bundle");
+
 bool record_memory_room(const struct agent *a, uint64_t more)
 {
     return !exceeds(record_memory_used(a), more, record_memory_max(a));
@@ -175,7 +181,7 @@ bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *
         return lacks(out, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, n->bundles, c->held_bundles);
     if (exceeds(n->bytes, bytes, c->held_bytes))
         return lacks(out, AGENT_LIMIT_BYTES, AGENT_UNIT_BYTES, n->bytes, c->held_bytes);
-    if (!record_memory_room(a, cost))
+    if (!record_memory_room(a, cost + PLACE_COST))
         return lacks(out, AGENT_LIMIT_MEMORY, AGENT_UNIT_BYTES, record_memory_used(a),
                      record_memory_max(a));
     if (storing_full(a, cost))
@@ -227,7 +233,7 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
     const uint64_t cost = expect_cost(bytes);
     if (n->bundles >= c->held_bundles || exceeds(n->bytes, bytes, c->held_bytes))
         return REFUSE_FULL;
-    if (!record_memory_room(a, cost))
+    if (!record_memory_room(a, cost + PLACE_COST))
         return REFUSE_FULL;
     if (storing_full(a, cost))
         return REFUSE_FULL;
@@ -239,8 +245,9 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
         return REFUSE_NONE;
     if (holder->backlog->receiver == RECEIVER_NONE && c->endpoint_percent < 100)
         return common;
-    holder->in_reserve = bound_has_room(a, holder, record_expect_charge(a, bytes)) &&
-                         record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
+    holder->in_reserve =
+        bound_has_room(a, holder, record_expect_charge(a, bytes)) &&
+        record_memory_room(a, cost + PLACE_COST + record_memory_max(a) / LAST_PART);
     return holder->in_reserve ? REFUSE_NONE : common;
 }
 

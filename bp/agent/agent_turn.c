@@ -47,7 +47,7 @@ void turns_init(struct turns *t)
 {
     list_init(&t->ring);
     list_init(&t->away);
-    init_turn(&t->common, t, NULL, 0);
+    t->common = NULL;
     init_turn(&t->plain, t, NULL, 0);
     init_turn(&t->plain_source, t, &t->plain, 0);
     t->recent = NULL;
@@ -62,7 +62,7 @@ static struct list *ring_of(struct turns *t, const struct turn *x)
 
 static bool is_own(const struct turns *t, const struct turn *x)
 {
-    return x == &t->plain || x == &t->plain_source || x == &t->common;
+    return x == &t->plain || x == &t->plain_source;
 }
 
 static uint64_t key_of(const struct agent *a, const struct turns *t, const struct turn *party,
@@ -84,7 +84,7 @@ static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *part
     const uint64_t key = key_of(a, t, party, id);
     for (struct hash_node *n = hash_find(&a->turns, key); n != NULL; n = hash_next(n)) {
         struct turn *x = container_of(n, struct turn, by_key);
-        if (x->of == t && x->party == party && x->id == id)
+        if (x->of == t && x->party == party && x->id == id && x != t->common)
             return x;
     }
     struct turn *x = malloc(sizeof *x);
@@ -125,30 +125,57 @@ static bool is_gone(const struct agent *a, const struct turn *party)
     return peer == NULL || peer->links == 0;
 }
 
-static void enter_common(struct turns *t)
+/* The common turn, in the ring. false: no memory. */
+static bool enter_common(struct agent *a, struct turns *t)
 {
-    if (list_empty(&t->common.node))
-        list_add_tail(&t->ring, &t->common.node);
+    struct turn *x = t->common;
+    if (x == NULL) {
+        x = malloc(sizeof *x);
+        if (x == NULL)
+            return false;
+        init_turn(x, t, NULL, 0);
+        hash_add(&a->turns, &x->by_key, key_of(a, t, NULL, 0));
+        t->common = x;
+    }
+    if (list_empty(&x->node))
+        list_add_tail(&t->ring, &x->node);
+    return true;
 }
 
-/* Into the common turn of all that have gone, or out of it. */
-static void move_party(struct turns *t, struct turn *party, bool away)
+static void leave_away(struct turns *t, struct turn *party)
 {
-    struct turn *common = &t->common;
+    struct turn *common = t->common;
     list_sub(&party->node);
-    party->away = away;
-    if (away) {
-        t->in_advance = true;
-        list_add_tail(&t->away, &party->node);
-        common->waiting += party->waiting;
-        common->places += party->places;
-        enter_common(t);
-        return;
-    }
-    assert(common->waiting >= party->waiting && common->places >= party->places);
+    party->away = false;
     list_add_tail(&t->ring, &party->node);
+    if (common == NULL)
+        return;
+    assert(common->waiting >= party->waiting && common->places >= party->places);
     common->waiting -= party->waiting;
     common->places -= party->places;
+}
+
+/* Into the common turn of all that have gone. Without memory for it the next choice tries again. */
+static void enter_away(struct agent *a, struct turns *t, struct turn *party)
+{
+    if (!enter_common(a, t)) {
+        t->judged = a->peer_changes - 1;
+        return;
+    }
+    list_sub(&party->node);
+    party->away = t->in_advance = true;
+    list_add_tail(&t->away, &party->node);
+    t->common->waiting += party->waiting;
+    t->common->places += party->places;
+}
+
+/* A party that gets a bundle: into the common turn, or out of it. */
+static void judge_party(struct agent *a, struct turns *t, struct turn *party, bool gone)
+{
+    if (party->away && (!gone || !enter_common(a, t)))
+        leave_away(t, party);
+    if (gone && !party->away)
+        enter_away(a, t, party);
 }
 
 static struct turn *find_turn(struct agent *a, struct turns *t, const struct record *r)
@@ -165,11 +192,7 @@ static struct turn *find_turn(struct agent *a, struct turns *t, const struct rec
         if (source != NULL) {
             struct turn *party = source->party;
             party->neighbour = h->user == NULL;
-            const bool gone = party->neighbour && h->peer->links == 0;
-            if (gone != party->away)
-                move_party(t, party, gone);
-            if (gone)
-                enter_common(t);
+            judge_party(a, t, party, party->neighbour && h->peer->links == 0);
             t->recent = source;
             source->after = h->source->after;
             if (h->source->unproven)
@@ -195,6 +218,7 @@ static void free_turn(struct agent *a, struct turns *t, struct turn *x)
         x->party->unproven = NULL;
     x->credit = TURN_BYTES;
     t->recent = t->recent == x ? NULL : t->recent;
+    t->common = t->common == x ? NULL : t->common;
     if (is_own(t, x))
         return;
     hash_sub(&a->turns, &x->by_key);
@@ -230,7 +254,7 @@ static void judge_parties(struct agent *a, struct turns *t)
         struct turn *party = container_of(it, struct turn, node);
         if (!is_gone(a, party))
             continue;
-        move_party(t, party, true);
+        enter_away(a, t, party);
         forget_party(a, t, party);
     }
 }
@@ -249,7 +273,7 @@ static void give_credit(struct turn *x, int64_t bytes)
     x->credit += bytes;
     x->party->credit += bytes;
     if (x->party->away)
-        x->of->common.credit += bytes;
+        x->of->common->credit += bytes;
 }
 
 static void count_in(struct turns *t, struct turn *x, struct record *r)
@@ -257,7 +281,8 @@ static void count_in(struct turns *t, struct turn *x, struct record *r)
     r->turn = x;
     x->waiting++;
     x->party->waiting++;
-    t->common.waiting += x->party->away;
+    if (x->party->away)
+        t->common->waiting++;
     t->waiting++;
 }
 
@@ -322,7 +347,8 @@ void turns_sub(struct agent *a, struct turns *t, struct record *r)
     r->turn = NULL;
     x->waiting--;
     party->waiting--;
-    t->common.waiting -= party->away;
+    if (party->away)
+        t->common->waiting--;
     t->waiting--;
     if (t->visited)
         return;
@@ -382,7 +408,7 @@ struct record *turns_first(struct agent *a, struct turns *t, uint64_t places, ui
         return NULL;
     judge_parties(a, t);
     struct turn *party = turn_of(a, t, &t->ring, part_of(t, places, octets));
-    if (party == &t->common)
+    if (party == t->common)
         party = turn_of(a, t, &t->away, UINT64_MAX);
     struct turn *source = turn_of(a, t, &party->ring, UINT64_MAX);
     return container_of(list_first(&source->ring), struct record, node);
@@ -393,7 +419,8 @@ void turns_take_place(struct agent *a, struct turns *t, struct record *r)
     assert(r->place == NULL);
     r->place = r->turn->party;
     r->place->places++;
-    t->common.places += r->place->away;
+    if (r->place->away)
+        t->common->places++;
     t->octets += r->bytes;
     turns_take(a, t, r);
 }
@@ -407,7 +434,8 @@ void turns_leave(struct agent *a, struct record *r)
     assert(x->places > 0 && t->octets >= r->bytes);
     r->place = NULL;
     t->octets -= r->bytes;
-    t->common.places -= x->away;
+    if (x->away)
+        t->common->places--;
     if (--x->places > 0 || t->visited)
         return;
     if (t->waiting > 0) {
@@ -415,8 +443,8 @@ void turns_leave(struct agent *a, struct record *r)
         return;
     }
     free_turn(a, t, x);
-    if (t->common.places == 0)
-        free_turn(a, t, &t->common);
+    if (t->common != NULL && t->common->places == 0)
+        free_turn(a, t, t->common);
 }
 
 void turns_take(struct agent *a, struct turns *t, struct record *r)
@@ -481,7 +509,7 @@ static struct turns_sum check_parties(const struct agent *a, const struct turns 
         assert(party->away || t->judged != a->peer_changes || !is_gone(a, party));
         list_for_each (s, &party->ring)
             sum += check_source(container_of(s, struct turn, node), party);
-        assert(sum == party->waiting || party == &t->common);
+        assert(sum == party->waiting || party == t->common);
         all.waiting += party->waiting;
         all.places += party->places;
     }
@@ -492,9 +520,10 @@ void turns_check(const struct agent *a, const struct turns *t)
 {
     const struct turns_sum away = check_parties(a, t, &t->away);
     const struct turns_sum all = check_parties(a, t, &t->ring);
-    assert(away.waiting == t->common.waiting && away.places == t->common.places);
-    assert(!list_empty(&t->common.node) || away.waiting + away.places == 0);
-    assert(list_empty(&t->common.ring));
+    const struct turn *common = t->common;
+    assert(common != NULL || away.waiting + away.places == 0);
+    assert(common == NULL || (away.waiting == common->waiting && away.places == common->places));
+    assert(common == NULL || (list_empty(&common->ring) && !list_empty(&common->node)));
     assert(all.waiting == t->waiting &&
            (all.waiting + all.places > 0 || (list_empty(&t->ring) && list_empty(&t->away))));
 }

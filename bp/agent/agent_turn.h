@@ -36,13 +36,14 @@ struct turn {
 /* Parties take turns by bytes, and so do the sources of each party. So no party waits for more than
  * one round, however many bundles others have. Neighbours without a link (unconfigured peers
  * that have disconnected) share one turn, `common`. When it is next, they take turns among
- * themselves, in `away`. A turn exists while `waiting` or `places` is not 0. A turn with a debt may
- * have no bundles, except in `away`. */
+ * themselves, in `away`. It exists while there are any; without memory for it they have turns of
+ * their own. A turn exists while `waiting` or `places` is not 0. A turn with a debt may have no
+ * bundles, except in `away`. */
 struct turns {
-    struct list ring;   /* parties */
-    struct list away;   /* parties, which `common` stands for in `ring` */
-    struct turn common; /* sums of those in `away`; its own ring is empty */
-    uint64_t judged;    /* agent.peer_changes when the parties in `ring` were judged */
+    struct list ring;    /* parties */
+    struct list away;    /* parties, which `common` stands for in `ring` */
+    struct turn *common; /* sums of those in `away`; its own ring is empty; or NULL */
+    uint64_t judged;     /* agent.peer_changes when the parties in `ring` were judged */
     /* A neighbour has gone since bundles began to wait. From then on a new party of a neighbour
      * pays for its first bundle in advance: names that come, and go with a debt, would not pay. */
     bool in_advance;

@@ -271,13 +271,12 @@ END_TEST
 /* Each bundle is for an endpoint of its own here, which nobody registers: what the agent keeps for
  * the endpoints counts, too. */
 #define ENDPOINT_LEAST 1000 /* bytes of one, at least */
-#define ENDPOINT_MOST 2500  /* at most: the last bundle's may be made beyond the limit */
 /* What the metric shows beside its limit: places are in it. */
 static void expect_used(const struct agent *a, uint64_t max, uint64_t places)
 {
     const struct agent_counters *k = agent_counters(a);
     ck_assert_uint_eq(agent_memory_max(a), max);
-    ck_assert_uint_le(agent_memory_used(a), max + ENDPOINT_MOST);
+    ck_assert_uint_le(agent_memory_used(a), max);
     ck_assert_uint_gt(agent_memory_used(a), max - max / 20); /* it is full: the next was refused */
     ck_assert_uint_ge(agent_memory_used(a), k->memory_bytes + k->record_bytes + places);
 }
