@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "os/process.h"
 
 #define STATM_MAX 128
 
@@ -20,11 +21,19 @@ int memory_guard_open(struct memory_guard *g, uint64_t bound)
     return g->fd >= 0 || errno == ENOENT ? 0 : helio_from_errno(errno);
 }
 
+static void set_above(struct memory_guard *g, bool above)
+{
+    if (g->above != above)
+        memory_return_long(above);
+    g->above = above;
+}
+
 void memory_guard_close(struct memory_guard *g)
 {
     if (g->fd >= 0)
         close(g->fd);
     g->fd = -1;
+    set_above(g, false);
 }
 
 /* Bytes; 0: not known. */
@@ -47,6 +56,8 @@ bool memory_guard_look(struct memory_guard *g, tick now)
         return false;
     g->due = tick_add(now, MEMORY_GUARD_EVERY);
     const uint64_t used = anonymous_memory(g->fd);
+    if (used > g->bound || used < g->bound - g->bound / 8)
+        set_above(g, used > g->bound);
     if (used <= g->bound)
         g->next = g->bound;
     if (used <= g->next)

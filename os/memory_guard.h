@@ -2,7 +2,9 @@
 /*
  * Limits the anonymous memory of a process that the allocator keeps after free(): blocks freed
  * between used ones stay in the heap. After many unfinished bundles this can be as much memory
- * again as is in use. Above the bound memory_guard returns such memory to the kernel.
+ * again as is in use. Above the bound memory_guard returns such memory to the kernel. New long
+ * blocks then go back as soon as they are freed (memory_return_long), until memory is an eighth
+ * below the bound.
  */
 #ifndef OS_MEMORY_GUARD_H
 #define OS_MEMORY_GUARD_H
@@ -21,6 +23,7 @@ struct memory_guard {
     uint64_t bound; /* bytes */
     uint64_t next;  /* bytes, >= bound: above it, memory is returned to the kernel */
     tick due;       /* no look before it */
+    bool above;     /* long blocks go back as soon as they are freed */
     uint64_t times; /* number of times that memory was returned */
 };
 

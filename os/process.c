@@ -9,13 +9,23 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#define MAPPED_FROM (32 << 20) /* glibc's own highest; longer blocks are mapped one by one */
+#define MAPPED_FROM (32 << 20) /* glibc's own highest; longer blocks are mapped one by one … */
+#define MAPPED_LEAST (1 << 20) /* … and those that are longer than this with memory_return_long */
 
 void memory_retain(void)
 {
 #ifdef M_TRIM_THRESHOLD
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
     (void)mallopt(M_TRIM_THRESHOLD, (int)MEMORY_RETAINED);
+#endif
+}
+
+void memory_return_long(bool yes)
+{
+#ifdef M_TRIM_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, yes ? MAPPED_LEAST : MAPPED_FROM);
+#else
+    (void)yes;
 #endif
 }
 

@@ -3,6 +3,7 @@
 #ifndef OS_PROCESS_H
 #define OS_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MEMORY_RETAINED (UINT64_C(64) << 20)
@@ -14,6 +15,11 @@
  * setting.
  */
 void memory_retain(void);
+
+/* yes: blocks of a megabyte and more have pages of their own, which go back to the kernel when they
+ * are freed. This takes time, so it is for a process that has much memory in use. no: as after
+ * memory_retain. By any thread, at any time. */
+void memory_return_long(bool yes);
 
 /* A write beyond the limit of file sizes (RLIMIT_FSIZE) fails with EFBIG, which is reported as any
  * other error of a file; by default the kernel ends the program with SIGXFSZ. */

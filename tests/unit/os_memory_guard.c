@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks that are freed between others go back to the kernel above the bound, and only there. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,9 +87,54 @@ START_TEST(memory_in_use)
 }
 END_TEST
 
+static uint64_t anonymous(void)
+{
+    char line[100];
+    uint64_t kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    ck_assert_ptr_nonnull(f);
+    while (fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "RssAnon: %" SCNu64, &kib) == 1)
+            break;
+    fclose(f);
+    return kib << 10;
+}
+
+/* What a block of 8 MiB leaves after it was freed. */
+static uint64_t leave_block(void)
+{
+    const uint64_t before = anonymous();
+    more = malloc(8 << 20);
+    ck_assert_ptr_nonnull(more);
+    memset(more, 1, 8 << 20);
+    free(more);
+    const uint64_t after = anonymous();
+    return after > before ? after - before : 0;
+}
+
+/* Above the bound a long block goes back when it is freed, and not at the next look. */
+START_TEST(long_blocks_go_back_at_once)
+{
+    struct memory_guard g;
+    memory_retain();
+    ck_assert_int_eq(memory_guard_open(&g, 1), 0);
+    const uint64_t below = leave_block();
+    void *last = malloc(64); /* the next block is not where the first one was */
+    ck_assert(memory_guard_look(&g, TICK_S));
+    const uint64_t above = leave_block();
+    free(last);
+    memory_guard_close(&g);
+    if (GIVES_BACK) {
+        ck_assert_uint_ge(below, 7 << 20);
+        ck_assert_uint_le(above, 1 << 20);
+    }
+}
+END_TEST
+
 SUITE(os_memory_guard, t)
 {
     tcase_add_test(t, freed_blocks_go_back);
     tcase_add_test(t, not_below_the_bound);
     tcase_add_test(t, memory_in_use);
+    tcase_add_test(t, long_blocks_go_back_at_once);
 }
