@@ -17,6 +17,9 @@ struct frame_code {
     struct cadu_reader reader;
     struct slice left;      /* of what was fed */
     uint8_t *unit, *buffer; /* a unit that leaves, or a frame that arrived; the reader's octets */
+    /* soft: symbols of a unit that leaves; the reader's; those that are no whole octet yet */
+    uint8_t *symbols, *soft, part[8];
+    size_t part_len;
 };
 
 static bool has_rs(const struct frame_code_config *c)
@@ -36,7 +39,7 @@ static bool has_turbo(const struct frame_code_config *c)
 
 static enum turbo_rate turbo_rate_of(const struct frame_code_config *c)
 {
-    static const enum turbo_rate rates[] = {TURBO_1_2, TURBO_1_4, TURBO_1_6};
+    static const enum turbo_rate rates[] = {TURBO_1_2, TURBO_1_3, TURBO_1_4, TURBO_1_6};
     assert(has_turbo(c));
     return rates[c->kind - FRAME_CODE_TURBO_1_2];
 }
@@ -67,7 +70,7 @@ bool frame_code_same(const struct frame_code_config *a, const struct frame_code_
     if (a->kind != b->kind || a->kind == FRAME_CODE_OFF)
         return a->kind == b->kind;
     return a->randomiser == b->randomiser && a->marker == b->marker &&
-           a->marker_errors == b->marker_errors &&
+           a->marker_errors == b->marker_errors && a->soft == b->soft &&
            (!has_rs(a) || (a->interleave == b->interleave && a->basis == b->basis));
 }
 
@@ -83,6 +86,8 @@ const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame
         return NULL;
     if (c->marker_errors > CADU_MARKER_ERRORS_MAX)
         return "at most 8 bits of a marker may be wrong";
+    if (c->kind == FRAME_CODE_TURBO_1_3 && !c->soft)
+        return "codewords of this code are no whole octets";
     if (has_ldpc(c))
         return ldpc_problem(ldpc_rate_of(c), 8 * frame_len);
     if (has_turbo(c))
@@ -111,14 +116,15 @@ uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len)
     assert(frame_code_problem(c, frame_len) == NULL);
     if (c->kind == FRAME_CODE_OFF)
         return frame_len;
-    uint32_t len = frame_len;
+    uint32_t bits = 8 * frame_len;
     if (has_rs(c))
-        len += rs_code_checks(code_of(c)) * c->interleave;
+        bits += 8 * rs_code_checks(code_of(c)) * c->interleave;
     else if (has_ldpc(c))
-        len = ldpc_codeword_bits(ldpc_rate_of(c), 8 * frame_len) / 8;
+        bits = ldpc_codeword_bits(ldpc_rate_of(c), 8 * frame_len);
     else if (has_turbo(c))
-        len = turbo_codeword_bits(turbo_rate_of(c), 8 * frame_len) / 8;
-    return (uint32_t)cadu_marker_len(c->marker) + len;
+        bits = turbo_codeword_bits(turbo_rate_of(c), 8 * frame_len);
+    bits += 8 * (uint32_t)cadu_marker_len(c->marker);
+    return c->soft ? bits : bits / 8;
 }
 
 /* False: memory is out. */
@@ -162,16 +168,22 @@ struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t fr
         free(code);
         return NULL;
     }
-    assert(cadu_len(&code->format) == frame_code_len(c, frame_len));
+    const size_t bits = cadu_bits(&code->format);
+    assert((c->soft ? bits : bits / 8) == frame_code_len(c, frame_len));
     size_t room = cadu_reader_room(&code->format) + READ_BYTES;
     code->unit = malloc(cadu_len(&code->format));
     code->buffer = malloc(room);
-    if (code->unit == NULL || code->buffer == NULL) {
+    code->symbols = c->soft ? malloc(bits) : NULL;
+    code->soft = c->soft ? malloc(8 * room) : NULL;
+    if (code->unit == NULL || code->buffer == NULL ||
+        (c->soft && (code->symbols == NULL || code->soft == NULL))) {
         frame_code_free(code);
         return NULL;
     }
     cadu_reader_init(&code->reader, &code->format, c->marker_errors, SLIP_MAX, code->buffer, room,
                      code->unit);
+    if (c->soft)
+        cadu_reader_soften(&code->reader, code->soft);
     return code;
 }
 
@@ -183,6 +195,8 @@ void frame_code_free(struct frame_code *c)
     free(c->turbo);
     free(c->unit);
     free(c->buffer);
+    free(c->symbols);
+    free(c->soft);
     free(c);
 }
 
@@ -190,7 +204,12 @@ struct slice frame_code_write(struct frame_code *c, struct slice frame)
 {
     assert(frame.len == c->format.frame_len && c->reader.counts.frames == 0);
     cadu_write(&c->format, frame.data, c->unit);
-    return slice_of(c->unit, cadu_len(&c->format));
+    if (c->symbols == NULL)
+        return slice_of(c->unit, cadu_len(&c->format));
+    const size_t bits = cadu_bits(&c->format);
+    for (size_t i = 0; i < bits; i++)
+        c->symbols[i] = (c->unit[i / 8] >> (7 - i % 8) & 1) != 0 ? 255 : 0;
+    return slice_of(c->symbols, bits);
 }
 
 void frame_code_feed(struct frame_code *c, struct slice octets)
@@ -199,14 +218,39 @@ void frame_code_feed(struct frame_code *c, struct slice octets)
     c->left = octets;
 }
 
+static void pass_left(struct frame_code *c, size_t n)
+{
+    c->left = slice_of(c->left.data + n, c->left.len - n);
+}
+
+/* The reader takes eight symbols, or a multiple of that: others wait. */
+static void read_symbols(struct frame_code *c)
+{
+    if (c->part_len == 0 && c->left.len >= 8) {
+        pass_left(c, cadu_reader_symbols(&c->reader, c->left.data, c->left.len));
+        return;
+    }
+    const size_t missing = 8 - c->part_len;
+    const size_t n = c->left.len < missing ? c->left.len : missing;
+    memcpy(c->part + c->part_len, c->left.data, n);
+    c->part_len += n;
+    pass_left(c, n);
+    if (c->part_len == 8)
+        c->part_len -= cadu_reader_symbols(&c->reader, c->part, 8);
+}
+
 static void read_on(struct frame_code *c)
 {
     size_t room;
+    if (c->symbols != NULL) {
+        read_symbols(c);
+        return;
+    }
     uint8_t *to = cadu_reader_space(&c->reader, &room);
     size_t n = c->left.len < room ? c->left.len : room;
     memcpy(to, c->left.data, n);
     cadu_reader_fed(&c->reader, n);
-    c->left = slice_of(c->left.data + n, c->left.len - n);
+    pass_left(c, n);
 }
 
 enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame)
@@ -226,6 +270,7 @@ enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame
 void frame_code_end(struct frame_code *c)
 {
     assert(c->left.len == 0);
+    c->part_len = 0;
     cadu_reader_end(&c->reader);
 }
 

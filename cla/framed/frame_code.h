@@ -26,8 +26,9 @@ enum frame_code_kind {
     FRAME_CODE_LDPC_2_3,
     FRAME_CODE_LDPC_4_5,
     FRAME_CODE_LDPC_7_8,
-    /* Likewise a turbo codeword. (Those of rate 1/3 are no whole octets.) */
+    /* Likewise a turbo codeword. Those of rate 1/3 are no whole octets: only with soft symbols. */
     FRAME_CODE_TURBO_1_2,
+    FRAME_CODE_TURBO_1_3,
     FRAME_CODE_TURBO_1_4,
     FRAME_CODE_TURBO_1_6,
 };
@@ -47,6 +48,8 @@ struct frame_code_config {
     /* Permitted bit errors of a marker at its expected position, when reading; 0 to
      * CADU_MARKER_ERRORS_MAX. */
     unsigned marker_errors;
+    /* Each bit is an octet: 0 is surely a 0, 255 surely a 1, 128 may be either. */
+    bool soft;
 };
 
 struct frame_code;
@@ -70,7 +73,8 @@ const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame
  * FRAME_CODE_OFF. */
 uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_len);
 
-/* Octets of a unit with its marker; of FRAME_CODE_OFF those of the frame. There is no problem. */
+/* Octets of a unit with its marker, or its soft symbols; of FRAME_CODE_OFF those of the frame.
+ * There is no problem. */
 uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len);
 
 /* There is no problem, and it is not FRAME_CODE_OFF. NULL: memory is out. */

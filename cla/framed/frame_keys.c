@@ -36,6 +36,7 @@ static struct frame_code_config make_code(const struct frame_keys *k)
         .basis = (enum rs_basis)k->cadu_basis,
         .randomiser = (enum frame_code_randomiser)k->cadu_randomise,
         .marker_errors = (unsigned)k->cadu_marker_errors,
+        .soft = k->cadu_symbols != 0,
     };
     c.marker = k->cadu_marker == FRAME_MARKER_64   ? CADU_MARKER_64
                : k->cadu_marker == FRAME_MARKER_32 ? CADU_MARKER_32
@@ -427,6 +428,9 @@ static int check_cadu(const struct frame_keys *k, const struct frame_port_config
         return wrong(key, "frames.marker", why, why_cap,
                      "CADUs have markers; remove this key, or write cadu: off");
     const struct frame_code_config code = make_code(k);
+    if (code.kind == FRAME_CODE_TURBO_1_3 && !code.soft)
+        return wrong(key, "cadu.symbols", why, why_cap,
+                     "codewords of turbo1/3 are no whole octets; write soft");
     int r = check_marker(&code, key, why, why_cap);
     if (r == 0)
         r = check_code(&c->send, false, key, why, why_cap);
@@ -440,13 +444,14 @@ static int check_datagram(const struct frame_port_config *c, const char **key, c
                           size_t why_cap)
 {
     const uint32_t unit = unit_len(&c->send), frame = c->send.format.length;
+    const uint32_t of_octet = c->send.code.soft ? 8 : 1;
     if (c->wire.kind != FRAME_WIRE_UDP || unit <= UDP_DATAGRAM_MAX)
         return 0;
     *key = "frames.length";
     snprintf(why, why_cap,
              "a CADU would have %u octets, a datagram has at most %u; write %uB, or frames: {port: "
              "connect}",
-             unit, UDP_DATAGRAM_MAX, frame - (unit - UDP_DATAGRAM_MAX));
+             unit, UDP_DATAGRAM_MAX, frame - (unit - UDP_DATAGRAM_MAX + of_octet - 1) / of_octet);
     return HELIO_EINVAL;
 }
 

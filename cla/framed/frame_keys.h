@@ -37,6 +37,7 @@ struct frame_keys {
     uint64_t cadu_interleave, cadu_marker_errors;
     int cadu_basis, cadu_randomise; /* enum rs_basis, frame_code_randomiser */
     int cadu_marker;                /* enum frame_keys_marker */
+    int cadu_symbols;               /* 0: bits, 1: soft */
     int wire;                       /* enum frame_wire_kind */
     bool marker;
     char *record, *replay;
@@ -133,11 +134,11 @@ struct frame_keys {
      "with frames.sdls, file that keeps the numbers of sent frames; empty: as that file says"},     \
     {"frames.sdls_received", OPTION_PLACE, FRAME_KEYS_AT(at, sdls_received), "", 0, 0, NULL,        \
      "with frames.sdls_in, file that keeps the numbers of received frames; empty: as that file says"}, \
-    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5|ldpc7/8|turbo1/2|turbo1/4|turbo1/6", \
+    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5|ldpc7/8|turbo1/2|turbo1/3|turbo1/4|turbo1/6", \
      "TM, USLP and AOS frames are sent as channel access data units (131.0-B), " \
      "each behind a marker. They are uncoded, or have Reed-Solomon (255,223) or " \
      "(255,239), LDPC of rate 1/2, 2/3, 4/5 (AR4JA) or 7/8 (C2), or a turbo code " \
-     "of rate 1/2, 1/4 or 1/6. The input is a stream of octets, in any pieces"},                   \
+     "of rate 1/2, 1/3, 1/4 or 1/6. The input is a stream of octets, in any pieces"},                   \
     {"cadu.interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
      "with Reed-Solomon, codewords of a codeblock; frames.length is a multiple of it"},             \
     {"cadu.basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
@@ -145,9 +146,11 @@ struct frame_keys {
     {"cadu.randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
      "CADUs are randomised, but for their markers; long: by the sequence of 131071 bits, not that of 255"}, \
     {"cadu.marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "auto", 0, 0, "auto|32|64",       \
-     "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0) of the LDPC codes AR4JA and of turbo1/2; auto: 64 with these, 128 and 192 with turbo1/4 and turbo1/6, else 32"}, \
+     "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0) of the LDPC codes AR4JA and of turbo1/2; auto: 64 with these, 96, 128 and 192 with turbo1/3, turbo1/4 and turbo1/6, else 32"}, \
     {"cadu.marker_errors", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_marker_errors), "4", 0, 8, NULL,   \
      "bits of a marker that may be wrong where it is due"},                                        \
+    {"cadu.symbols", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_symbols), "hard", 0, 0, "hard|soft",       \
+     "of the modem: bits, eight in an octet; soft: an octet for each bit, 0 is surely a 0, 255 surely a 1"}, \
     {"frames.port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \
      "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
      "remote, or from its host to local; file: frames.record and frames.replay; sle: services of a provider at remote"}, \

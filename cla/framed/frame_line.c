@@ -50,7 +50,7 @@ size_t frame_line_send(struct frame_line *l, struct slice frame)
         l->n.dropped++;
     if (l->idle > 0)
         l->last = world_now(l->world);
-    return unit.len;
+    return l->out.code.soft ? unit.len / 8 : unit.len;
 }
 
 static void send_idle(struct frame_line *l)

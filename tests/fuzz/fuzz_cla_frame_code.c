@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "cla/framed/frame_code.h"
+#include "frames/fecf.h"
 #include "frames/frame_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -16,7 +17,7 @@ enum {
     FRAME = 40,
     BLOCK = 128,
     BLOCK_TURBO = 223,
-    UNIT_MAX = CADU_MARKER_MAX + 2 * BLOCK_TURBO + 1,
+    UNIT_MAX = 8 * (CADU_MARKER_MAX + 2 * BLOCK), /* soft symbols */
     ROOM = 2 * UNIT_MAX
 };
 
@@ -24,13 +25,14 @@ static const struct frame_code_config configs[] = {
     {.kind = FRAME_CODE_UNCODED},
     {.kind = FRAME_CODE_UNCODED, .randomiser = FRAME_CODE_SHORT, .marker_errors = 4},
     {.kind = FRAME_CODE_UNCODED, .marker = CADU_MARKER_64, .marker_errors = 8},
-    {FRAME_CODE_RS_223, 1, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_32, 4},
-    {FRAME_CODE_RS_223, 2, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 0},
-    {FRAME_CODE_RS_239, 1, RS_CONVENTIONAL, FRAME_CODE_LONG, CADU_MARKER_32, 8},
-    {FRAME_CODE_RS_239, 2, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4},
-    {FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8},
-    {FRAME_CODE_LDPC_4_5, 1, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 0},
-    {FRAME_CODE_TURBO_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 4},
+    {FRAME_CODE_RS_223, 1, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_32, 4, false},
+    {FRAME_CODE_RS_223, 2, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 0, false},
+    {FRAME_CODE_RS_239, 1, RS_CONVENTIONAL, FRAME_CODE_LONG, CADU_MARKER_32, 8, false},
+    {FRAME_CODE_RS_239, 2, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4, false},
+    {FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, false},
+    {FRAME_CODE_LDPC_4_5, 1, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 0, false},
+    {FRAME_CODE_TURBO_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 4, false},
+    {FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, true},
 };
 enum { CONFIGS = sizeof configs / sizeof configs[0] };
 
@@ -68,13 +70,17 @@ static void read_all(struct frame_stream *s, struct frame_code *c, uint32_t fram
 /* Another stream begins with a unit. */
 static void read_own(size_t config)
 {
-    static const uint8_t sent[BLOCK] = "which nobody else has made";
+    static uint8_t sent[BLOCK_TURBO] = "which nobody else has made";
     struct frame_code *c = code_of(false, config);
     struct slice frame;
+    const uint32_t len = frame_of(config);
+    const uint16_t check = fecf_crc(FECF_INIT, sent, len - 2); /* the turbo decoder looks at it */
+    sent[len - 2] = (uint8_t)(check >> 8);
+    sent[len - 1] = (uint8_t)check;
     frame_code_end(c);
-    frame_code_feed(c, frame_code_write(code_of(true, config), slice_of(sent, frame_of(config))));
+    frame_code_feed(c, frame_code_write(code_of(true, config), slice_of(sent, len)));
     assert(frame_code_next(c, &frame) == FRAME_CODE_FRAME);
-    assert(frame.len == frame_of(config) && memcmp(frame.data, sent, frame.len) == 0);
+    assert(frame.len == len && memcmp(frame.data, sent, frame.len) == 0);
     assert(frame_code_next(c, &frame) == FRAME_CODE_NONE);
     frame_code_end(c);
 }

@@ -78,12 +78,15 @@ static void begin_gathered(const struct frame_keys *k, size_t datagrams, size_t 
 
 START_TEST(each_kind)
 {
-    static const size_t lengths[] = {0,        4 + 1115, 4 + 1275, 4 + 1115 + 5 * 16,
-                                     8 + 1024, 8 + 768,  8 + 640,  4 + 1020,
-                                     8 + 447,  16 + 894, 24 + 1341};
+    static const size_t lengths[] = {
+        0,        4 + 1115, 4 + 1275, 4 + 1115 + 5 * 16, 8 + 1024,
+        8 + 768,  8 + 640,  4 + 1020, 8 + 447,           0 /* soft symbols only: cla_frame_soft */,
+        16 + 894, 24 + 1341};
     for (int kind = FRAMES_TM; kind <= FRAMES_AOS; kind++) {
         for (int code = FRAME_CODE_UNCODED; code <= FRAME_CODE_TURBO_1_6; code++) {
             struct frame_keys k = cadu_keys(kind, (enum frame_code_kind)code);
+            if (lengths[code] == 0)
+                continue;
             if (code >= FRAME_CODE_LDPC_1_2)
                 k.out.length = code >= FRAME_CODE_TURBO_1_2  ? 223
                                : code == FRAME_CODE_LDPC_7_8 ? 892
@@ -105,6 +108,22 @@ START_TEST(each_kind)
             end_world();
         }
     }
+}
+END_TEST
+
+/* A bit is an octet on the way; the link's rate counts bits as before. */
+START_TEST(soft_symbols)
+{
+    struct frame_keys k = cadu_keys(FRAMES_AOS, FRAME_CODE_RS_223);
+    k.cadu_symbols = 1;
+    k.cadu_interleave = 1;
+    k.out.length = 120;
+    begin(&k);
+    send_drawn(&w.a, 300);
+    ck_assert_uint_eq(w.flight[0].len, 8 * (4 + 152));
+    ck_assert(w.b.got == 300 && count_of(&w.b).line.cadu_good == w.flying);
+    ck_assert_uint_eq(frame_port_air(w.a.port).octets, w.flying * (4 + 152));
+    end_world();
 }
 END_TEST
 
@@ -501,6 +520,16 @@ START_TEST(keys)
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k.cadu_marker = FRAME_MARKER_64;
     assert_refused(&k, "cadu.marker", "192 bits; remove this key");
+    k = cadu_keys(FRAMES_AOS, FRAME_CODE_TURBO_1_3); /* 1115 octets */
+    assert_refused(&k, "cadu.symbols", "no whole octets; write soft");
+    k.cadu_symbols = 1;
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+    k.cadu_marker = FRAME_MARKER_64;
+    assert_refused(&k, "cadu.marker", "96 bits; remove this key");
+    k = cadu_keys(FRAMES_USLP, FRAME_CODE_UNCODED);
+    k.cadu_symbols = 1;
+    k.out.length = 8186;
+    assert_refused(&k, "frames.length", "65520 octets, a datagram has at most 65507; write 8184B");
     k = cadu_keys(FRAMES_AOS, FRAME_CODE_TURBO_1_2); /* 1115 octets */
     k.cadu_marker = FRAME_MARKER_64;
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
@@ -522,6 +551,7 @@ SUITE(cla_frame_cadu, t)
 {
     tcase_set_timeout(t, 60);
     tcase_add_test(t, each_kind);
+    tcase_add_test(t, soft_symbols);
     tcase_add_test(t, joined_and_cut);
     tcase_add_test(t, beyond_capacity);
     tcase_add_test(t, uncoded_damage);

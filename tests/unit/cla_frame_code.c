@@ -16,16 +16,22 @@ static const struct config {
 } configs[] = {
     {{.kind = FRAME_CODE_UNCODED, .marker_errors = 4}, 300, 304},
     {{.kind = FRAME_CODE_UNCODED, .randomiser = FRAME_CODE_LONG}, 1115, 1119},
-    {{FRAME_CODE_RS_223, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4}, 1115, 4 + 1275},
-    {{FRAME_CODE_RS_223, 1, RS_CONVENTIONAL, FRAME_CODE_PLAIN, CADU_MARKER_32, 8}, 100, 4 + 132},
-    {{FRAME_CODE_RS_239, 8, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 2}, 1600, 8 + 1600 + 128},
-    {{FRAME_CODE_LDPC_1_2, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8}, 128, 8 + 256},
-    {{FRAME_CODE_LDPC_2_3, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 4}, 512, 8 + 768},
-    {{FRAME_CODE_LDPC_4_5, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4}, 512, 8 + 640},
-    {{FRAME_CODE_LDPC_7_8, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4}, 892, 4 + 1020},
-    {{FRAME_CODE_TURBO_1_2, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8}, 223, 8 + 447},
-    {{FRAME_CODE_TURBO_1_4, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_128, 8}, 223, 16 + 894},
-    {{FRAME_CODE_TURBO_1_6, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_192, 4}, 223, 24 + 1341},
+    {{FRAME_CODE_RS_223, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4, false}, 1115, 4 + 1275},
+    {{FRAME_CODE_RS_223, 1, RS_CONVENTIONAL, FRAME_CODE_PLAIN, CADU_MARKER_32, 8, false},
+     100,
+     4 + 132},
+    {{FRAME_CODE_RS_239, 8, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 2, false},
+     1600,
+     8 + 1600 + 128},
+    {{FRAME_CODE_LDPC_1_2, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, false}, 128, 8 + 256},
+    {{FRAME_CODE_LDPC_2_3, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 4, false}, 512, 8 + 768},
+    {{FRAME_CODE_LDPC_4_5, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4, false}, 512, 8 + 640},
+    {{FRAME_CODE_LDPC_7_8, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4, false}, 892, 4 + 1020},
+    {{FRAME_CODE_TURBO_1_2, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, false}, 223, 8 + 447},
+    {{FRAME_CODE_TURBO_1_4, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_128, 8, false}, 223, 16 + 894},
+    {{FRAME_CODE_TURBO_1_6, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_192, 4, false},
+     223,
+     24 + 1341},
 };
 enum { CONFIGS = sizeof configs / sizeof configs[0], LDPC_FIRST = 5, TURBO_FIRST = 9 };
 static const struct config *usual = &configs[2];
@@ -448,6 +454,9 @@ START_TEST(problems)
     for (int kind = FRAME_CODE_TURBO_1_2; kind <= FRAME_CODE_TURBO_1_6; kind++) {
         static const uint32_t good[] = {223, 446, 892, 1115};
         c.kind = (enum frame_code_kind)kind;
+        c.soft = false;
+        ck_assert((frame_code_problem(&c, 223) != NULL) == (kind == FRAME_CODE_TURBO_1_3));
+        c.soft = kind == FRAME_CODE_TURBO_1_3; /* no whole octets */
         for (size_t i = 0; i < 4; i++) {
             ck_assert_ptr_null(frame_code_problem(&c, good[i]));
             ck_assert_ptr_nonnull(frame_code_problem(&c, good[i] + 1));
@@ -473,6 +482,8 @@ START_TEST(sameness)
     b = a, b.randomiser = FRAME_CODE_LONG;
     ck_assert(!frame_code_same(&a, &b));
     b = a, b.marker = CADU_MARKER_64;
+    ck_assert(!frame_code_same(&a, &b));
+    b = a, b.soft = true;
     ck_assert(!frame_code_same(&a, &b));
     b = a, b.marker_errors = 0;
     ck_assert(!frame_code_same(&a, &b));
