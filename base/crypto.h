@@ -92,6 +92,7 @@ struct crypto {
     struct crypto_signatures signatures;
 };
 
+/* Bytes of an ECDSA signature over the curve (r and s), or of Ed25519. */
 static inline size_t crypto_signature_bytes(enum crypto_curve curve)
 {
     return curve == CRYPTO_P384 ? 96 : curve == CRYPTO_P521 ? 132 : 64;

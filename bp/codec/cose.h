@@ -98,8 +98,9 @@ struct cose_message {
 const char *cose_message_parse(uint64_t id, struct slice message, struct slice added_protected,
                                struct slice added_unprotected, struct cose_message *out);
 
-/* Is it the id of a message for block integrity blocks (§2.3.1), or else for confidentiality? */
+/* Is it the id of a message for block integrity blocks (§2.3.1)? */
 bool cose_id_is_integrity(uint64_t id);
+/* Is it the id of a message for block confidentiality blocks? */
 bool cose_id_is_cipher(uint64_t id);
 
 #ifdef __cplusplus

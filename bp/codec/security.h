@@ -59,7 +59,9 @@ enum security_scope {
 /* The AAD scope of a COSE block (draft-ietf-dtn-bpsec-cose-17 §2.2.2): what is authenticated beside
  * the target. In the order of the authenticated data: block numbers rising, then -1 and -2. */
 #define SECURITY_AAD_MAX 16
+/* Keys of a scope that are no block number: the target, the security block. */
 enum security_aad_key { SECURITY_AAD_TARGET = -1, SECURITY_AAD_SECURITY = -2 };
+/* Which part of a block is authenticated: its metadata, its content. */
 enum security_aad_flag { SECURITY_AAD_METADATA = 1, SECURITY_AAD_CONTENT = 2 };
 struct security_aad_scope {
     struct {

@@ -158,7 +158,7 @@ static bool is_node(const void *node, const char *text)
     return eid_parse(text, &named) == 0 && eid_is_node(&named) && eid_same_node(&named, node);
 }
 
-/* The certificate of the signer, and the others that came with it. */
+/* The certificate of the signer, and the others beside it. */
 static struct slice find_certificate(const struct accepting *a, struct crypto_certificates *c)
 {
     const struct cose_headers *h = &a->layer->headers;

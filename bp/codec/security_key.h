@@ -61,6 +61,7 @@ enum security_service {
     SECURITY_SERVES_COSE_BIB = 4,
     SECURITY_SERVES_COSE_BCB = 8,
 };
+/* The services of the algorithm, of enum security_service, or-ed. */
 unsigned security_algorithm_services(enum security_algorithm a);
 /* The service of a rule with this type of block and context. */
 unsigned security_service_of(uint64_t type, bool cose);

@@ -107,8 +107,8 @@ mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,er
     grep -v '^bp/agent/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # plain words and short sentences; each public name has its comment; that these two can fail: style_test.py
-python3 tests/style/prose.py
-python3 tests/style/public_names.py
+python3 tests/style/prose.py || fail "words and sentences (above)"
+python3 tests/style/public_names.py || fail "public names (above)"
 python3 tests/style/style_test.py || fail "a mutation is not found (above)"
 # sizes are reported, and fail nothing
 python3 tests/style/numbers.py
