@@ -270,7 +270,7 @@ class PlanLiveTest(NodeCase):
 
     def test_words(self):
         for words in (("plan", "now"), ("plan", "reload", "a", "b"), ("contact",), ("contact", "add"), ("contact", "add", "from"),
-                      ("contact", "remove", "1"), ("contact", "remove", "a", "2"), ("range", "change")):
+                      ("contact", "remove", "1"), ("contact", "remove", "?", "2"), ("range", "change")):
             code, text = self.ctl(1, *words)
             self.assertEqual((code, "write: " in text), (2, True), text)
 
