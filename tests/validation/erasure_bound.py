@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What no erasure code of its rate and span can repair in trace F, and what the codewords of rs8 cannot, by counting.
 
+A second table has the delivery of bundles with an ideal code: what any code of its rate and span takes at 1.28 s.
+
 Packets are sent back to back at 100 Mbit/s. A packet is lost if any part of its time on the air meets a bad step (the channel's default).
 An ideal code fails on a matrix that loses more packets than the matrix has repair segments; rs8 fails if a codeword does. A matrix begins
 at each tenth of its time: in the trace of the program itself, and in realisations of the same law, whose spread gives the interval.
 usage: erasure_bound.py BIN_DIR [--check PAGE]
 
---check     the rows of the table must be in the page as they are
+--check     the rows of the tables must be in the page as they are
 
 Exit codes: 0 done, 1 a row differs from the page, 2 usage.
 """
@@ -28,6 +30,10 @@ SPAN = 10000
 RATES = 0.76, 0.78
 SEEDS = range(1001, 1021)
 T95_19 = 2.09                           # two-sided, 19 degrees of freedom
+BLOCK = 496                             # segments of a bundle of 500 kB
+LIGHT, REQUEST_PAUSE = 1.28, 0.05       # s: light time; a request and its answer beside the round trip
+DELIVERIES = (0.76, 8192), (0.765, 10450), (0.84, 16000)
+FRESH = range(3001, 3021)               # those of the measured table
 
 
 def air_time(octets):
@@ -42,11 +48,16 @@ def bad_steps(runs):
     return step, np.repeat([state == "1" for state, _ in pairs], [int(count) for _, count in pairs])
 
 
-def matrices_of(step, bad, rows):
+def ends_of(span, rows):
+    """When each packet of a matrix has left, from its begin, and how long each takes."""
+    times = np.full(span + rows, air_time(HEAD + SEGMENT))
+    times[span:] = air_time(REPAIR_HEAD + SYMBOL_HEAD + SEGMENT)
+    return np.cumsum(times), times
+
+
+def matrices_of(step, bad, rows, span=SPAN):
     """For one matrix after another, whether each of its packets is lost: any step from the packet's first to its last is bad."""
-    times = np.full(SPAN + rows, air_time(HEAD + SEGMENT))
-    times[SPAN:] = air_time(REPAIR_HEAD + SYMBOL_HEAD + SEGMENT)
-    ends = np.cumsum(times)
+    ends, times = ends_of(span, rows)
     bads = np.concatenate(([0], np.cumsum(np.tile(bad, 2))))  # the trace loops
     for begin in np.arange(0, len(bad) * step, ends[-1] / STARTS):
         first = np.floor((begin + ends - times) / step + 1e-6).astype(int)
@@ -58,6 +69,27 @@ def ideal_failures(step, bad, rate):
     """Per cent of the matrices."""
     rows = round(SPAN / rate - SPAN)
     return 100 * float(np.mean([lost.sum() > rows for lost in matrices_of(step, bad, rows)]))
+
+
+def deliveries(step, bad, rate, span):
+    """Of whole bundles in a matrix, from the first segment to the last one that is there: at once without loss, else when as many packets have
+    arrived as the matrix has segments, else a round trip after its end."""
+    rows, found, failed = round(span / rate - span), [], []
+    ends, times = ends_of(span, rows)
+    for lost in matrices_of(step, bad, rows, span):
+        arrived = np.cumsum(~lost)
+        failed.append(arrived[-1] < span)
+        repaired = ends[-1] + 2 * LIGHT + REQUEST_PAUSE if failed[-1] else ends[np.searchsorted(arrived, span)]
+        for first in range(0, span - BLOCK + 1, BLOCK):
+            end = repaired if lost[first:first + BLOCK].any() else ends[first + BLOCK - 1]
+            found.append(end - ends[first] + times[first] + LIGHT)
+    return found, 100 * float(np.mean(failed))
+
+
+def delivery_row(traces, rate, span):
+    parts = [deliveries(*t, rate, span) for t in traces]
+    p50, p90, p99 = np.percentile(np.concatenate([found for found, _ in parts]), [50, 90, 99])
+    return f"| {rate} | {span:,} | {spread_of([failed for _, failed in parts])} | {p50:.2f} | {p90:.2f} | {p99:.2f} |"
 
 
 def words_of(rate):
@@ -98,6 +130,8 @@ def main():
         words, lost, deviation = word_failures(*own, rate)
         others = spread_of([ideal_failures(*t, rate) for t in fresh]), spread_of([word_failures(*t, rate)[0] for t in fresh])
         lines.append(f"| {rate} | {ideal_failures(*own, rate):.2f} % | {others[0]} | {words:.2f} % | {others[1]} | {lost:.1f} | {deviation:.1f} |")
+    unseen = [trace(args.binaries, "gen", "--preset", "F", "--seed", str(seed), "-o", "-") for seed in FRESH]
+    lines += [delivery_row(unseen, rate, span) for rate, span in DELIVERIES]
     print("\n".join(lines))
     if args.check:
         with open(args.check, encoding="utf-8") as f:
