@@ -13,11 +13,13 @@
 
 static struct node *node_with(uint64_t sequence, uint64_t lifetime_ms)
 {
+    static const struct config nothing;
     struct node *n = calloc(1, sizeof *n);
     struct agent_config c = {.node = eid_ipn(0, 2, 0), .seed = 1};
     struct agent_now now = {.now = TICK_S, .dtn_ms = START_MS};
     struct agent_action a;
     ck_assert_ptr_nonnull(n);
+    n->config = &nothing;
     ck_assert_int_eq(agent_new(&n->agent, &c), 0);
     struct bundle b;
     bundle_init(&b);
@@ -192,8 +194,8 @@ START_TEST(wrong_words_are_refused)
         {"{\"cmd\": \"bundels\"}", "unknown command \"bundels\"; did you mean bundles?"},
         {"{\"CMD\": \"status\"}",
          "the request needs a command: cmd; there are status, links, sessions, bundles, backlog, "
-         "routes, top, why, security, rules, reload, counters, link, delete, cancel, flush, "
-         "route, link-add, link-set, link-remove, plan, plan-reload, contact, range"},
+         "routes, top, why, names, security, rules, reload, counters, link, delete, cancel, "
+         "flush, route, link-add, link-set, link-remove, plan, plan-reload, contact, range"},
         {"{\"cmd\": \"flush\", \"x" LONG LONG LONG LONG "\": 1}",
          "flush: unknown word \"x" CUT CUT CUT "???????????????\"; it takes none"},
     };
