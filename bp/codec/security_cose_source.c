@@ -180,6 +180,7 @@ static enum security_verdict seal_content(struct making *m, struct bundle_block 
 static enum security_verdict seal_target(struct making *m, struct bundle_block *target)
 {
     struct cose_parts p;
+    assert(target != NULL); /* the primary block is never encrypted */
     if (!security_cose_parts(&p, m->b, m->s, target, m->security, m->id, m->body_protected, NULL))
         return SECURITY_NO_TARGET;
     struct buf *aad = security_cose_join(&p);
