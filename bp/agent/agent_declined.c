@@ -105,7 +105,7 @@ void agent_declined(struct agent *a, uint64_t key, const char *reason, struct ag
     struct record *r = record_find(a, key);
     if (r == NULL || !state_is_given(r->state) || r->link == TO_ENDPOINT)
         return;
-    waste_lost(a, r->queue, r->sending);
+    waste_failed(a, r->queue, r->sending);
     record_failed(r, reason);
     emit_reason(a, BUNDLE_FAILED, r, reason);
     ask_ended(a, r, ROUTER_FAILED);

@@ -121,7 +121,7 @@ static void note_failed(struct agent *a, uint64_t key, const char *reason, bool 
     if (r == NULL)
         return;
     r->pays = refused;
-    waste_lost(a, r->queue, r->sending);
+    waste_failed(a, r->queue, r->sending);
     record_failed(r, reason);
     emit_reason(a, BUNDLE_FAILED, r, reason);
     ask_ended(a, r, ROUTER_FAILED);

@@ -9,6 +9,10 @@
  * link closes, those that it had loaded, unless memory has room to keep them. A bundle in
  * transmission by a link that goes on with it when it opens again is not wasted.
  *
+ * A link that stays open does not rest: its peer may refuse the bundles of one source and take all
+ * others, and bundles may end in transmission. What it wastes so counts when it closes, less what
+ * its peer has taken since.
+ *
  * So all links together may waste WASTE_RATE octets in a second, which is a small part of the
  * node's time. A link that has wasted more rests until its waste, and all waste before, is paid.
  * Others do not wait. WASTE_FREE is the time that is free: links that fail now and then do not
@@ -22,8 +26,9 @@
 
 #include "bp/agent/agent_impl.h"
 
-/* Bundles that ended otherwise are not deducted: their sum must not grow for months. */
-#define LOADED_MAX (UINT64_C(512) << 20)
+/* Of either sum of a link. Bundles that ended otherwise are not deducted: the sums must not grow
+ * for months. */
+#define SUM_MAX (UINT64_C(512) << 20)
 
 void waste_init(struct waste *w)
 {
@@ -56,14 +61,20 @@ void waste_begin(struct agent *a, struct queue *q)
     begin_rest(a, q);
 }
 
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 void waste_loaded(struct queue *q, uint64_t octets)
 {
-    q->waste.loaded = octets < LOADED_MAX - q->waste.loaded ? q->waste.loaded + octets : LOADED_MAX;
+    q->waste.loaded += lower(octets, SUM_MAX - q->waste.loaded);
 }
 
 void waste_taken(struct queue *q, uint64_t octets)
 {
-    q->waste.loaded -= octets < q->waste.loaded ? octets : q->waste.loaded;
+    q->waste.loaded -= lower(octets, q->waste.loaded);
+    q->waste.failed -= lower(octets, q->waste.failed);
 }
 
 void waste_lost(struct agent *a, struct queue *q, uint64_t octets)
@@ -71,15 +82,24 @@ void waste_lost(struct agent *a, struct queue *q, uint64_t octets)
     if (octets == 0)
         return;
     const tick now = a->now.now, from = a->wastes.paid > now ? a->wastes.paid : now;
-    const uint64_t most = octets < LOADED_MAX ? octets : LOADED_MAX;
+    const uint64_t most = lower(octets, SUM_MAX);
     a->wastes.paid = tick_add(from, most * (TICK_S / 1000) / (WASTE_RATE / 1000));
     begin_rest(a, q);
 }
 
+void waste_failed(struct agent *a, struct queue *q, uint64_t octets)
+{
+    if (q->open)
+        q->waste.failed += lower(octets, SUM_MAX - q->waste.failed);
+    else
+        waste_lost(a, q, octets);
+}
+
 void waste_close(struct agent *a, struct queue *q)
 {
-    const uint64_t loaded = q->waste.loaded;
-    q->waste.loaded = 0;
+    const uint64_t loaded = q->waste.loaded, failed = q->waste.failed;
+    q->waste.loaded = q->waste.failed = 0;
+    waste_lost(a, q, failed);
     if (memory_full(a, a->config.memory_bytes / 4))
         waste_lost(a, q, loaded);
 }
@@ -113,7 +133,8 @@ void waste_check(const struct agent *a)
     tick before = 0;
     list_for_each (it, &a->wastes.resting) {
         const struct waste *w = container_of(it, struct waste, node);
-        assert(w->until >= before && w->until <= a->wastes.paid && w->loaded <= LOADED_MAX);
+        assert(w->until >= before && w->until <= a->wastes.paid && w->loaded <= SUM_MAX);
+        assert(w->failed <= SUM_MAX);
         before = w->until;
     }
 }

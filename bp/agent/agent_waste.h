@@ -14,6 +14,7 @@ struct waste {
     struct list node;
     tick until;
     uint64_t loaded; /* octets loaded for it, of bundles that its peer has not taken */
+    uint64_t failed; /* octets encoded for it, of bundles that failed while it was open */
 };
 
 /* Of all links. */
@@ -32,9 +33,12 @@ void waste_begin(struct agent *a, struct queue *q);
 /* A bundle of so many octets was loaded for it; the peer has taken one. */
 void waste_loaded(struct queue *q, uint64_t octets);
 void waste_taken(struct queue *q, uint64_t octets);
-/* So many octets were encoded, and the peer has not taken them. */
+/* So many octets were encoded, and the peer has not taken them: the link rests. */
 void waste_lost(struct agent *a, struct queue *q, uint64_t octets);
-/* The link has closed: what was loaded for it leaves memory, if that is short. */
+/* The same, for a bundle whose transmission failed. A link that is open rests when it closes. */
+void waste_failed(struct agent *a, struct queue *q, uint64_t octets);
+/* The link has closed: bundles failed before, and what was loaded leaves memory, if that is short.
+ */
 void waste_close(struct agent *a, struct queue *q);
 /* No bundle is loaded or encoded for the link now. */
 bool waste_rests(const struct agent *a, const struct queue *q);

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long bundles wait for absent neighbours. An attacker connects under their names, reads 100 octets and leaves, again and again: other flows keep their goodput."""
+"""Long bundles wait for absent neighbours. An attacker connects under their names, reads 100 octets and leaves, again and again. Another one sends short bundles that fail over an honest link. Other flows keep their goodput."""
+import itertools
 import select
 import time
 
-from attack import main
+from attack import main, paced
 from bundle_wire import Sender, bundle
-from tcpcl_wire import connect
+from tcpcl_wire import connect, push, segment
 
 NEIGHBOURS, EACH, SIZE = 8, 3, 40000000
 TAKEN, PATIENCE = 100, 0.5  # octets that each connection reads, and the seconds that it waits for them
 KEPT = 0.4
+FAILING = 20  # bundles a second that fail over the honest link
+DTN_EPOCH = 946684800
 
 
 def come_and_go(port, number):
@@ -25,6 +28,22 @@ def come_and_go(port, number):
     return go
 
 
+def drip(port):
+    """Every second bundle is for a node that node 3 refuses. The others are long for their lifetime and end in transmission."""
+    lifetimes = itertools.cycle(range(2, 41))
+
+    def go(until):
+        s = None
+        for i in paced(until, FAILING):
+            s = s or connect(port, name="ipn:4.0")
+            if i % 2:
+                data = bundle((4, 67), (9, 77), i, payload=b"x")
+            else:
+                data = bundle((4, 68), (3, 77), i, payload=bytes(100000), lifetime_ms=next(lifetimes), created=int((time.time() - DTN_EPOCH) * 1000))
+            s = s if push(s, segment(i, data, announced=len(data)), until) else None
+    return go
+
+
 def run(scene):
     """Node 4 sends three bundles of 40 MB for each of eight neighbours of node 2, which are away. Node 1 sends to node 3 through node 2, and an application of node 2 does so as well."""
     first, entry, port, back = scene.ports(4)
@@ -35,7 +54,7 @@ def run(scene):
     victim = scene.node(2, [{**tcpcl, "name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{first}"},
                             {**tcpcl, "name": "from-4", "peer": "ipn:4.0", "local": f"127.0.0.1:{entry}"}, scene.link(3, port, back, **keys)] +
                         [{**tcpcl, "name": f"to-{n}", "peer": f"ipn:{n}.0", "local": f"127.0.0.1:{entry}"} for n in numbers],
-                        store=f"{{path: {scene.lab.path('store2')}, durability: async}}")
+                        store=f"{{path: {scene.lab.path('store2')}, durability: async}}", extra="routes:\n  - {to: 'ipn:9.*', via: to-3}\n")
     scene.node(3, [scene.link(2, back, port, **keys)], extra="routes:\n  - {to: 'ipn:1.*', via: to-2}\n")
     scene.receiver(3)
 
@@ -53,9 +72,11 @@ def run(scene):
     while scene.control(2, "status")["bundles"] < NEIGHBOURS * EACH and time.monotonic() < until:
         time.sleep(0.2)
     sender.s.close()
-    with scene.attack(*[come_and_go(entry, n) for n in numbers], settle=2, least={"connections": 50}):
+    with scene.attack(drip(entry), *[come_and_go(entry, n) for n in numbers], settle=2, least={"connections": 50}):
         during = {"flow": flow(), "application": application()}
         status = scene.control(2, "status")
+        failed = next(link["failed"] for link in scene.control(2, "links")["links"] if link["name"] == "to-3")
+    scene.took_place("bundles that failed over the honest link", failed, 20)
     scene.figure("connections", scene.attacked["connections"])
     scene.figure("node 2", {"before": before, "during": during, **status})
     scene.took_place("MB of bundles", round(status["bytes"] / 1e6), NEIGHBOURS * EACH * SIZE // 10**6)

@@ -146,10 +146,54 @@ START_TEST(links_may_fail)
 }
 END_TEST
 
+/* A link that stays open does not rest, however many of its bundles fail or are refused. */
+START_TEST(open_links_do_not_rest)
+{
+    static uint8_t data[MIB];
+    struct binder n;
+    struct agent_action x;
+    begin(&n, 6);
+    const uint32_t link = FIRST + ATTACKERS - 1;
+    visit(&n, link, true);
+    for (unsigned round = 0; round < 8; round++)
+        for (uint32_t i = 0; i < ATTACKERS - 1; i++)
+            visit(&n, FIRST + i, false);
+    ck_assert_uint_eq(visit(&n, FIRST, false), 0);
+    agent_link(n.a, link, true, n.now);
+    skip(&n);
+    for (uint32_t i = 0; i < 30; i++) {
+        struct bundle b = peer_bundle("ipn:1.1", "ipn:27.1", 100 + i);
+        b.payload = slice_of(data, MIB);
+        ck_assert_int_eq(link_receive(&n, 0, &b, 100 + i), REFUSE_NONE);
+        unsigned given = 0;
+        while (agent_poll(n.a, &x)) {
+            const bool sent = x.kind == AGENT_SEND;
+            const uint64_t key = x.key;
+            do_action(&n, &x);
+            given += sent;
+            if (sent && i % 3 == 0)
+                agent_failed(n.a, key, "test", n.now);
+            else if (sent && i % 3 == 1)
+                agent_declined(n.a, key, "test", n.now);
+            else if (sent)
+                agent_refused(n.a, key, "test", n.now);
+            agent_check(n.a);
+            n.len = 0;
+        }
+        ck_assert_uint_ge(given, 1);
+    }
+    /* It closes: then it rests as well. */
+    agent_link(n.a, link, false, n.now);
+    ck_assert_uint_eq(visit(&n, link, false), 0);
+    binder_fini(&n);
+}
+END_TEST
+
 SUITE(bp_agent_waste, t)
 {
     tcase_add_test(t, peers_that_take_nothing);
     tcase_add_test(t, names_that_come_again);
     tcase_add_test(t, others_do_not_wait);
     tcase_add_test(t, links_may_fail);
+    tcase_add_test(t, open_links_do_not_rest);
 }
