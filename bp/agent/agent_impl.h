@@ -350,6 +350,11 @@ void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_ref
 /* Records that no route is in time. from: the link whose bundle is refused for that, or NO_LINK. */
 void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from);
 
+static inline uint64_t least(uint64_t x, uint64_t y)
+{
+    return x < y ? x : y;
+}
+
 /* agent_party.c. enter, leave: the bundle is in the queue of a link. alone: all of the queue's
  * bundles are of one party. behind: bytes in the bands of this priority that have their turns after
  * this many bytes more of the party. gone: this neighbour has no link any more. free: the parties

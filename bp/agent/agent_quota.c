@@ -326,11 +326,6 @@ static uint64_t memory_room(const struct agent *a, enum quota_kind kind)
     return c->total_bytes > taken ? (c->total_bytes - taken) / each : 0;
 }
 
-static uint64_t least(uint64_t x, uint64_t y)
-{
-    return x < y ? x : y;
-}
-
 /* After this addition, does the user of `used` have at most p percent of it and of what is left?
  * The first one is always permitted. */
 static bool leaves_part(uint64_t p, uint64_t used, uint64_t amount, uint64_t room)

@@ -61,20 +61,15 @@ void waste_begin(struct agent *a, struct queue *q)
     begin_rest(a, q);
 }
 
-static uint64_t lower(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 void waste_loaded(struct queue *q, uint64_t octets)
 {
-    q->waste.loaded += lower(octets, SUM_MAX - q->waste.loaded);
+    q->waste.loaded += least(octets, SUM_MAX - q->waste.loaded);
 }
 
 void waste_taken(struct queue *q, uint64_t octets)
 {
-    q->waste.loaded -= lower(octets, q->waste.loaded);
-    q->waste.failed -= lower(octets, q->waste.failed);
+    q->waste.loaded -= least(octets, q->waste.loaded);
+    q->waste.failed -= least(octets, q->waste.failed);
 }
 
 void waste_lost(struct agent *a, struct queue *q, uint64_t octets)
@@ -82,7 +77,7 @@ void waste_lost(struct agent *a, struct queue *q, uint64_t octets)
     if (octets == 0)
         return;
     const tick now = a->now.now, from = a->wastes.paid > now ? a->wastes.paid : now;
-    const uint64_t most = lower(octets, SUM_MAX);
+    const uint64_t most = least(octets, SUM_MAX);
     a->wastes.paid = tick_add(from, most * (TICK_S / 1000) / (WASTE_RATE / 1000));
     begin_rest(a, q);
 }
@@ -90,7 +85,7 @@ void waste_lost(struct agent *a, struct queue *q, uint64_t octets)
 void waste_failed(struct agent *a, struct queue *q, uint64_t octets)
 {
     if (q->open)
-        q->waste.failed += lower(octets, SUM_MAX - q->waste.failed);
+        q->waste.failed += least(octets, SUM_MAX - q->waste.failed);
     else
         waste_lost(a, q, octets);
 }
