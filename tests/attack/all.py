@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-HELPERS = {"_paths", "attack", "all", "kill_scene", "memory_scene"}
+HELPERS = {"_paths", "attack", "all", "kill_scene", "memory_scene", "new_peers", "absent_scene"}
 LIMIT = 900  # seconds for one attack
 
 attacks = sorted(f[:-3] for f in os.listdir(HERE) if f.endswith(".py") and f[:-3] not in HELPERS and not f.endswith("_wire.py"))

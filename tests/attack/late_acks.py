@@ -4,6 +4,7 @@ import selectors
 import struct
 import time
 
+from absent_scene import begin
 from attack import main
 from bundle_wire import Sender, bundle
 from tcpcl_wire import ACK, END, SEGMENT, START, connect, keepalive
@@ -82,17 +83,8 @@ def late(port, numbers):
 def run(scene):
     """Node 4 sends bundles of 8 MB for 30 neighbours of node 2. Node 1 sends bundles of 1 MB to node 3 through node 2."""
     scene.seconds = max(scene.seconds, 16)  # longer than the delay
-    first, entry, port, back = scene.ports(4)
-    tcpcl = {"adapter": "tcpcl", "tls": "off"}
-    keys = {"rate": "100Mbit/s", "sessions": 100, "rto": "500ms"}
     numbers = range(101, 101 + LINKS)
-    scene.node(1, [{**tcpcl, "name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{first}"}], extra="routes:\n  - {to: 'ipn:3.*', via: to-2}\n")
-    victim = scene.node(2, [{**tcpcl, "name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{first}"},
-                            {**tcpcl, "name": "from-4", "peer": "ipn:4.0", "local": f"127.0.0.1:{entry}"}, scene.link(3, port, back, **keys)] +
-                        [{**tcpcl, "name": f"to-{n}", "peer": f"ipn:{n}.0", "local": f"127.0.0.1:{entry}"} for n in numbers],
-                        store=f"{{path: {scene.lab.path('store2')}, durability: async}}", extra=f"bundles: {{total: {TOTAL}MiB}}\n")
-    scene.node(3, [scene.link(2, back, port, **keys)], extra="routes:\n  - {to: 'ipn:1.*', via: to-2}\n")
-    scene.receiver(3)
+    victim, entry = begin(scene, numbers, extra=f"bundles: {{total: {TOTAL}MiB}}\n")
 
     def goodput():
         return scene.goodput(1, 3, payload="1MB", window=20)

@@ -4,6 +4,7 @@ import itertools
 import select
 import time
 
+from absent_scene import begin
 from attack import main, paced
 from bundle_wire import Sender, bundle
 from tcpcl_wire import connect, push, segment
@@ -46,17 +47,8 @@ def drip(port):
 
 def run(scene):
     """Node 4 sends three bundles of 40 MB for each of eight neighbours of node 2, which are away. Node 1 sends to node 3 through node 2, and an application of node 2 does so as well."""
-    first, entry, port, back = scene.ports(4)
-    tcpcl = {"adapter": "tcpcl", "tls": "off"}
-    keys = {"rate": "100Mbit/s", "sessions": 100, "rto": "500ms"}
     numbers = range(101, 101 + NEIGHBOURS)
-    scene.node(1, [{**tcpcl, "name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{first}"}], extra="routes:\n  - {to: 'ipn:3.*', via: to-2}\n")
-    victim = scene.node(2, [{**tcpcl, "name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{first}"},
-                            {**tcpcl, "name": "from-4", "peer": "ipn:4.0", "local": f"127.0.0.1:{entry}"}, scene.link(3, port, back, **keys)] +
-                        [{**tcpcl, "name": f"to-{n}", "peer": f"ipn:{n}.0", "local": f"127.0.0.1:{entry}"} for n in numbers],
-                        store=f"{{path: {scene.lab.path('store2')}, durability: async}}", extra="routes:\n  - {to: 'ipn:9.*', via: to-3}\n")
-    scene.node(3, [scene.link(2, back, port, **keys)], extra="routes:\n  - {to: 'ipn:1.*', via: to-2}\n")
-    scene.receiver(3)
+    victim, entry = begin(scene, numbers, extra="routes:\n  - {to: 'ipn:9.*', via: to-3}\n")
 
     def flow():
         return scene.goodput(1, 3, payload="50kB", window=20)

@@ -3,39 +3,13 @@
 Each name must not cost a question for every queued bundle. When it did, an honest peer kept 0.16 and 0.29 of its goodput in two runs.
 Nor may each bundle cost a walk over all names that have bundles queued. When it did, 0.03 was left at 3,700 names."""
 import os
-import time
 
 from attack import main
-from bundle_wire import bundle
-from tcpcl_wire import connect, push, segment
+from new_peers import attacker
 
 ATTACKERS, PER_SECOND = 4, 200  # of each
 FILL = 45.0  # seconds of the attack before the measurement
 LEAST = 2000  # names of an attack that took place
-
-
-def note(path):
-    """One more: a byte, which the end of the attack cannot cut in two."""
-    with open(path, "ab") as f:
-        f.write(b".")
-
-
-def attacker(port, number, path):
-    def go(until):
-        os.setpriority(os.PRIO_PROCESS, 0, 10)  # attackers have machines of their own
-        names = 0
-        while time.monotonic() < until:
-            peer = 100000 + number * 10**7 + names
-            try:
-                with connect(port, source=f"127.0.0.{number}", name=f"ipn:{peer}.0") as s:
-                    push(s, segment(0, bundle((peer, 1), (67, 1), 1), announced=len(bundle((peer, 1), (67, 1), 1))), until)
-                    push(s, segment(1, bytes(1500), flags=2, announced=3000), until)  # and breaks off in the next one
-                names += 1
-                note(path)
-                time.sleep(1 / PER_SECOND)
-            except OSError:
-                time.sleep(0.005)
-    return go
 
 
 def run(scene):
@@ -51,7 +25,7 @@ def run(scene):
     scene.node(1, [{"name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{tcp}", **tcpcl}], extra=to_all)
     scene.receiver(3)
     paths = [scene.lab.path(f"names{number}") for number in range(8, 8 + ATTACKERS)]
-    phases = scene.phases(lambda: scene.goodput(1, 3, payload="50kB", window=20), *[attacker(tcp, 8 + i, path) for i, path in enumerate(paths)], settle=FILL)
+    phases = scene.phases(lambda: scene.goodput(1, 3, payload="50kB", window=20), *[attacker(tcp, 8 + i, path, per_second=PER_SECOND, bundles=True) for i, path in enumerate(paths)], settle=FILL)
     names = sum(map(os.path.getsize, paths))
     scene.figure("bundles that node 2 holds", scene.control(2, "counters")["agent"]["held"])
     scene.bound("names under which the attackers came", names, ">=", LEAST)

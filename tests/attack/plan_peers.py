@@ -3,42 +3,14 @@
 with one bundle for a silent neighbour. None of that may cost a question to the plan for every queued bundle. When it did, an honest peer kept
 0.15 to 0.4 of its goodput beside 3,000 queued bundles and 20 connections a second, and 0.003 after 900 names."""
 import os
-import time
 
 from attack import main
 from aap2 import Client
-from bundle_wire import bundle
-from tcpcl_wire import connect, push, segment
+from new_peers import attacker
 
 ATTACKERS = 4
 QUEUED, CONNECTIONS = 3000, 5  # bundles; connections a second, of each attacker
 PER_SECOND, FILL, LEAST = 200, 30.0, 1000  # of each attacker; seconds of the attack before the measurement; names of an attack that took place
-
-
-def note(path):
-    """One more: a byte, which the end of the attack cannot cut in two."""
-    with open(path, "ab") as f:
-        f.write(b".")
-
-
-def attacker(port, number, path, *, per_second, bundles):
-    def go(until):
-        os.setpriority(os.PRIO_PROCESS, 0, 10)  # attackers have machines of their own
-        names = 0
-        while time.monotonic() < until:
-            peer = 100000 + number * 10**7 + names
-            data = bundle((peer, 1), (67, 1), 1)
-            try:
-                with connect(port, source=f"127.0.0.{number}", name=f"ipn:{peer}.0") as s:
-                    if bundles:
-                        push(s, segment(0, data, announced=len(data)), until)
-                        push(s, segment(1, bytes(1500), flags=2, announced=3000), until)  # and breaks off in the next one
-                names += 1
-                note(path)
-                time.sleep(1 / per_second)
-            except OSError:
-                time.sleep(0.005)
-    return go
 
 
 def begin(scene, first):
