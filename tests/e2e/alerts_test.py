@@ -9,11 +9,12 @@ exit code 77: there is no promtool
 import json
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from prometheus import find
 
 SOURCE, CACHE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 RULES = SOURCE / "examples/monitoring/alerts.yaml"
@@ -22,26 +23,6 @@ DASHBOARD = SOURCE / "examples/monitoring/grafana.json"
 FIRE = SOURCE / "tests/e2e/alerts_fire.yaml"
 VALUES = SOURCE / "tests/e2e/recording_values.yaml"
 PROMTOOL = ""
-
-
-def find():
-    """The path of promtool; None: there is none, and none to fetch."""
-    cached = CACHE / "promtool"
-    if found := shutil.which("promtool"):
-        return found
-    if not cached.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            for words in (["apt-get", "download", "prometheus"], ["sh", "-c", "dpkg -x prometheus_*.deb x"]):
-                try:
-                    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-                except (OSError, subprocess.TimeoutExpired):
-                    return None
-                if done.returncode != 0:
-                    print(done.stderr, file=sys.stderr)
-                    return None
-            CACHE.mkdir(parents=True, exist_ok=True)
-            shutil.copy(pathlib.Path(folder, "x/usr/bin/promtool"), cached)
-    return str(cached)
 
 
 def promtool(*words):
@@ -107,7 +88,7 @@ class Recording(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROMTOOL = find()
+    PROMTOOL = find("promtool", CACHE)
     if PROMTOOL is None:
         print("SKIPPED: there is no promtool, and Debian's package prometheus was not reached")
         sys.exit(77)

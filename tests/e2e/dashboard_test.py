@@ -7,7 +7,6 @@ exit code 77: there is no Prometheus
 """
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -19,33 +18,13 @@ from pathlib import Path
 import node_case
 import picture
 from node_case import NodeCase, wait_for
+from prometheus import find
 
 SECONDS, FROM = 120, 30  # the dashboard's rates are of a minute; drawn from the second on
 EMPTY = {"Refused and failed"}  # panels that may have nothing to show
 UNITS = {"bps": ("bit/s", 1000), "bytes": ("B", 1000), "s": ("s", 1000), "ops": ("/s", 1000), "none": ("", 1000), "percentunit": ("%", 1000)}
 SOURCE = CACHE = None
 PROMETHEUS = ""
-
-
-def find():
-    """The path of Prometheus; None: there is none, and none to fetch."""
-    cached = CACHE / "prometheus"
-    if found := shutil.which("prometheus"):
-        return found
-    if not cached.exists():
-        work = CACHE / "package"
-        work.mkdir(parents=True, exist_ok=True)
-        for words in (["apt-get", "download", "prometheus"], ["sh", "-c", "dpkg -x prometheus_*.deb x"]):
-            try:
-                done = subprocess.run(words, cwd=work, capture_output=True, text=True, timeout=300, check=False)
-            except (OSError, subprocess.TimeoutExpired):
-                return None
-            if done.returncode != 0:
-                print(done.stderr, file=sys.stderr)
-                return None
-        shutil.copy(work / "x/usr/bin/prometheus", cached)
-        shutil.rmtree(work)
-    return str(cached)
 
 
 def scaled(value, unit):
@@ -173,7 +152,7 @@ class Dashboard(NodeCase):
 
 if __name__ == "__main__":
     node_case.PROGRAMS, SOURCE, CACHE, node_case.OUT = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve(), sys.argv[4]
-    PROMETHEUS = find()
+    PROMETHEUS = find("prometheus", CACHE)
     if PROMETHEUS is None:
         print("SKIPPED: there is no Prometheus, and Debian's package prometheus was not reached")
         sys.exit(77)
