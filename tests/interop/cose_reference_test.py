@@ -26,6 +26,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, utils
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 
+from bpsec_reference_test import checked
+
 BIB, BCB, COSE = 11, 12, 3
 ENCRYPT0, MAC0, SIGN1, ENCRYPT, MAC, SIGN = 16, 17, 18, 96, 97, 98
 CONTEXTS = {ENCRYPT0: "Encrypt0", MAC0: "MAC0", SIGN1: "Signature1", ENCRYPT: "Encrypt", MAC: "MAC", SIGN: "Signature"}
@@ -84,18 +86,6 @@ def read(data, at=0):
         items.append(item)
     at += low == 31
     return (items if major == 4 else dict(zip(items[::2], items[1::2]))), at
-
-
-def checked(fields, kind):
-    if kind == 0:
-        return cbor(fields)
-    poly, ones, size = (0x8408, 0xFFFF, 2) if kind == 1 else (0x82F63B78, 0xFFFFFFFF, 4)
-    value = ones
-    for byte in cbor(fields + [bytes(size)]):
-        value ^= byte
-        for _ in range(8):
-            value = value >> 1 ^ (poly if value & 1 else 0)
-    return cbor(fields + [(value ^ ones).to_bytes(size, "big")])
 
 
 class Bundle:
