@@ -2,7 +2,8 @@
 /*
  * Selects the ModCod with most bits per symbol whose threshold the measured Es/N0 reaches, with the
  * margin. A slower one is used at once, a faster one only if the hysteresis is reached, too. If
- * none is reached, the most robust one is used. Nothing can fail.
+ * none is reached, the most robust one is used. The choice does not depend on the receiver's
+ * synchronisation. Nothing can fail.
  */
 #include "channel-emu/chan/chan_acm.h"
 
@@ -69,10 +70,23 @@ void acm_init(struct acm *a, const struct acm_config *c, const double *power, si
     *a = (struct acm){.config = c, .power = power, .len = len};
 }
 
+static bool keep_lock(struct acm *a, double esn0)
+{
+    if (esn0 < a->config->lock_db) {
+        a->searching = a->config->reacquire;
+        return false;
+    }
+    if (a->searching == 0)
+        return true;
+    a->searching--;
+    return false;
+}
+
 bool acm_next(struct acm *a)
 {
     assert(a->at < a->len);
     if (a->at % a->config->every == 0)
         choose_modcod(a);
-    return acm_esn0(a->config, a->power[a->at++]) < acm_modcods[a->modcod].threshold;
+    double esn0 = acm_esn0(a->config, a->power[a->at++]);
+    return !keep_lock(a, esn0) || esn0 < acm_modcods[a->modcod].threshold;
 }

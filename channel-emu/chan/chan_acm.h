@@ -29,6 +29,8 @@ struct acm_config {
     double hysteresis_db; /* on top, before a faster one is taken */
     uint64_t delay;       /* steps from a measurement to the ModCod that it makes */
     uint64_t every;       /* steps between two choices, from 1 */
+    double lock_db;       /* Es/N0 below which the receiver loses its synchronisation */
+    uint64_t reacquire;   /* steps that are lost after each such step */
 };
 
 struct acm {
@@ -37,13 +39,15 @@ struct acm {
     size_t len, at;
     size_t modcod; /* in use, of acm_modcods */
     bool begun;
+    uint64_t searching; /* steps until the receiver is synchronised again */
 };
 
 /* Powers of one pass, >= 0 and one a step; before the first one it was as that. */
 void acm_init(struct acm *a, const struct acm_config *c, const double *power, size_t len);
 
 /* The next step, as long as there are some: is it lost, because Es/N0 is below the threshold of the
- * ModCod in use? `a->modcod` is then the one of this step. */
+ * ModCod in use, or because the receiver is not synchronised? `a->modcod` is then the one of this
+ * step. */
 bool acm_next(struct acm *a);
 
 /* Es/N0 at a power, dB. */

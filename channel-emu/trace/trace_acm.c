@@ -23,7 +23,7 @@ struct options {
     struct acm_config acm;
     const char *input, *output, *column;
     bool decibels, has_esn0;
-    tick step, delay, every;
+    tick step, delay, every, reacquire;
     uint64_t symbols; /* a second */
 };
 
@@ -71,6 +71,7 @@ static void finish_options(struct argp_state *state, void *base)
         argp_error(state, "the names of the files are missing; write -o PREFIX");
     o->acm.delay = o->delay / o->step;
     o->acm.every = o->every < o->step ? 1 : o->every / o->step;
+    o->acm.reacquire = o->reacquire / o->step;
 }
 
 static void set_file(struct argp_state *state, const char **file, const char *arg)
@@ -112,6 +113,13 @@ static const struct argument acm_options[] = {
      UP_TO_A_DAY, FIELD(delay)},
     {"every", 0, "DURATION", .help = "Between two choices (default: each step)", UP_TO_A_DAY,
      FIELD(every)},
+    {"lock", 0, "DB",
+     .help = "Es/N0 below which the receiver loses its synchronisation (default -2.35dB: the "
+             "threshold of QPSK 1/4)",
+     .own = set_decibels, .max = 100, FIELD(acm.lock_db)},
+    {"reacquire", 0, "DURATION",
+     .help = "Time to synchronise again, in which all is lost (default 0)", UP_TO_A_DAY,
+     FIELD(reacquire)},
     {"unit", 0, "linear|dB|dBm", .help = "Of the powers in the file (default linear)",
      .own = set_unit, .type = OPTION_CHOICE, .choices = "linear|dB|dBm", FIELD(decibels)},
     {"column", 0, "NUMBER|TITLE", .help = "Which column (default: the only one)", FIELD(column)},
@@ -205,9 +213,9 @@ static int write_trace(const struct options *o, const struct trace *t, char *err
     snprintf(path, sizeof path, "%s.htr", o->output);
     snprintf(about.parameters, sizeof about.parameters,
              "--esn0 %gdB --slope %g --margin %gdB --hysteresis %gdB --delay %" PRIu64
-             "ns --every %" PRIu64 "ns",
+             "ns --every %" PRIu64 "ns --lock %gdB --reacquire %" PRIu64 "ns",
              o->acm.esn0_db, o->acm.slope, o->acm.margin_db, o->acm.hysteresis_db, o->delay,
-             o->every);
+             o->every, o->acm.lock_db, o->reacquire);
     return trace_file_write(t, &about, TRACE_COMPACT, path, error);
 }
 
@@ -235,8 +243,10 @@ static int follow_file(struct options *o, struct powers *p, struct trace *t, cha
 
 int trace_command_acm(int argc, char **argv)
 {
-    struct options o = {.step = TRACE_STEP_DEFAULT,
-                        .acm = {.slope = 1, .margin_db = 1, .hysteresis_db = 0.5}};
+    struct options o = {
+        .step = TRACE_STEP_DEFAULT,
+        .acm = {
+            .slope = 1, .margin_db = 1, .hysteresis_db = 0.5, .lock_db = acm_modcods[0].threshold}};
     struct powers p = {0};
     struct trace t;
     char error[TRACE_FILE_ERROR_MAX];

@@ -567,14 +567,18 @@ class Passes(Folder):
         passes.programs.find = lambda name: str(BIN / name)
 
         class Given:
-            margin, fec = "4dB", "3dB"
+            margin, fec, gen = "4dB", "3dB", ()
 
-        def share(elevation):
+        def share(elevation, options=""):
+            Given.gen = passes.gen_options(options)
             points = [(t, elevation, 1000.0) for t in range(0, 61, 10)]
             runs = list(passes.pass_runs(Given, orbits.Pass("x", 0.0, 30.0, 60.0, elevation, points), 7))
+            self.assertEqual(sum(n for _, n in runs), 600_000)
             return sum(n for bad, n in runs if bad) / sum(n for _, n in runs)
 
         self.assertGreater(share(11), 2 * share(60) + 0.01)
+        self.assertGreater(share(11, "--reacquire 20ms"), share(11) + 0.05)
+        self.assertLess(share(11, "--aperture=0.4m --interleaver 5ms"), share(11) - 0.05)
 
     def test_errors(self):
         good = (SOURCE / "examples/leo/satellite.tle").read_text().splitlines()
@@ -585,6 +589,10 @@ class Passes(Folder):
             self.assertIn(str(path) + ("" if "there" in wanted else "") + wanted if wanted.startswith(":") else wanted,
                           lab("passes", "--tle", path, *station, code=2).stderr)
         path = self.file("\n".join(good) + "\n", "x.tle")
+        for options, wanted in (("--seed 4", "--seed cannot be given"), ("-o x", "-o cannot be given"), ("--elev=3", "--elev cannot be given"),
+                                ("--aperture '", "No closing quotation")):
+            self.assertIn(wanted, lab("passes", "--tle", path, *station, f"--gen={options}", code=2).stderr)
+        self.assertIn("inner", lab("passes", "--tle", path, *station, "--gen=--spectrum point", "--out", self.folder / "o", code=1).stderr)
         self.assertIn("NAME=LATITUDE", lab("passes", "--tle", path, "--station", "rome", code=2).stderr)
         self.assertIn("there are SAT", lab("passes", "--tle", path, *station, "--satellite", "x", code=2).stderr)
         self.assertIn("does not rise", lab("passes", "--tle", path, "--station", "p=-90,0", "--for", "1h", "--out", self.folder / "o", code=1).stderr)

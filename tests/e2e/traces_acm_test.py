@@ -27,11 +27,11 @@ POINTS = {"QPSK": (2, {"1/4": -2.35, "1/3": -1.24, "2/5": -0.30, "1/2": 1.00, "3
 MODCODS = {f"{name} {rate}": ((BITS[rate] - 80) / (64800 / bits + 90), esn0) for name, (bits, rates) in POINTS.items() for rate, esn0 in rates.items()}
 
 
-def model(powers, esn0, slope, margin, hysteresis, delay, every):
+def model(powers, esn0, slope, margin, hysteresis, delay, every, lock=-2.35, reacquire=0):
     """(name, lost) of each step."""
     mean = sum(powers) / len(powers)
     level = [esn0 + slope * 10 * math.log10(p / mean) if p > 0 else -1e9 for p in powers]
-    out, now = [], None
+    out, now, locked_from = [], None, 0
 
     def fastest(limit):
         fit = [name for name, (_, need) in MODCODS.items() if need <= limit]
@@ -43,7 +43,9 @@ def model(powers, esn0, slope, margin, hysteresis, delay, every):
                 now = fastest(known)
             else:
                 now = max(now, fastest(known - hysteresis), key=lambda name: MODCODS[name][0])
-        out.append((now, here < MODCODS[now][1]))
+        if here < lock:
+            locked_from = i + 1 + reacquire
+        out.append((now, here < MODCODS[now][1] or i < locked_from))
     return out
 
 
@@ -79,10 +81,12 @@ class AcmTest(unittest.TestCase):
                 powers.append(0.0 if draw.random() < 0.001 else 10 ** (db / 10))
             esn0, slope, delay, every = draw.choice((3, 9, 15)), draw.choice((1, 2)), draw.choice((0, 1, 30)), draw.choice((1, 10))
             margin, hysteresis = draw.choice((0, 1.5)), draw.choice((0, 0.7))
+            lock, reacquire = (None, 0) if seed < 6 else (draw.choice((-4, 2)), draw.choice((0, 1, 25)))
             done = self.acm(powers, "--esn0", f"{esn0}dB", "--slope", str(slope), "--margin", f"{margin}dB", "--hysteresis", f"{hysteresis}dB",
-                            "--delay", f"{delay}us", "--every", f"{every}us", "--step", "1us", "--symbols", "1000000")
+                            "--delay", f"{delay}us", "--every", f"{every}us", "--step", "1us", "--symbols", "1000000",
+                            *(() if lock is None else ("--lock", f"{lock}dB", "--reacquire", f"{reacquire}us")))
             self.assertEqual(done.returncode, 0, done.stderr)
-            want = model(powers, esn0, slope, margin, hysteresis, delay, every)
+            want = model(powers, esn0, slope, margin, hysteresis, delay, every, -2.35 if lock is None else lock, reacquire)
             changes, fates = self.steps()
             self.assertEqual(fates, [lost for _, lost in want], seed)
             expected = [(i, name) for i, (name, _) in enumerate(want) if i == 0 or name != want[i - 1][0]]
@@ -103,6 +107,14 @@ class AcmTest(unittest.TestCase):
         mean = sum(powers) / len(powers)
         self.assertEqual(lost[0], sum(6 + 10 * math.log10(p / mean) < -2.35 for p in powers))
         self.assertGreater(lost[1], 1000)
+
+    def test_a_receiver_that_has_to_synchronise_again(self):
+        """Below the most robust ModCod for one step of 100: with 30 steps to synchronise, 31 of 100 are lost."""
+        powers = [10 ** (0.4 * (i % 100 != 50)) for i in range(1000)]
+        for words, each in (((), 1), (("--reacquire", "30us"), 31), (("--reacquire", "30us", "--lock", "-12dB"), 1)):
+            self.assertEqual(self.acm(powers, "--esn0", "0dB", "--margin", "0dB", "--delay", "1us", "--step", "1us", "--symbols", "1000", *words).returncode, 0)
+            fates = self.steps()[1]
+            self.assertEqual((sum(fates), sum(fates[50:50 + each])), (10 * each, each), words)
 
     def test_the_scenario_runs(self):
         """A step of 1 ms at each of two rates, saturated: the bits that pass are those of the rates."""

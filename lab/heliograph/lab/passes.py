@@ -9,6 +9,7 @@ import datetime
 import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ examples:
   helio-lab leo/lab.yaml up --mode sim
 exit codes: 0 done, 1 failed, 2 wrong usage or file"""
 STEP_NS = 100_000  # of a trace
+DERIVED = ("--duration", "--elevation", "--output", "--power", "--preset", "--scintillation", "--seed", "--step", "--steps")  # helio-trace gen's, of a pass
 
 
 def station(text: Any) -> Any:
@@ -58,6 +60,19 @@ def rate(text: Any) -> Any:
         raise argparse.ArgumentTypeError(str(e)) from None
 
 
+def gen_options(text: str) -> list[str]:
+    """Options of helio-trace gen, long ones only; those that a pass sets itself are refused."""
+    try:
+        words = shlex.split(text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(f"\"{text}\": {e}") from None
+    for one in words:
+        name = one.partition("=")[0]
+        if re.match("-[a-z]", name) or (name.startswith("--") and any(derived.startswith(name) for derived in DERIVED)):
+            raise argparse.ArgumentTypeError(f"{name} cannot be given: the pass and the other options set it; write such as \"--aperture 0.4m --reacquire 20ms\"")
+    return words
+
+
 def date(text: Any) -> Any:
     try:
         when = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
@@ -80,6 +95,8 @@ def arguments() -> Any:
     p.add_argument("--fading", choices=("optical", "no"), default="optical", help="down: scintillation by the elevation, or none")
     p.add_argument("--margin", default="4dB", help="of the optical receiver, as of helio-trace gen (default 4dB)")
     p.add_argument("--fec", default="3dB", help="gain of its code (default 3dB)")
+    p.add_argument("--gen", type=gen_options, default=[], metavar="OPTIONS",
+                   help="more options of helio-trace gen for the fading, such as \"--aperture 0.4m --interleaver 5ms --reacquire 20ms\"")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--out", default="passes", metavar="DIR")
     return p
@@ -215,7 +232,7 @@ def run(*words: Any) -> Any:
 def pass_runs(a: argparse.Namespace, one: Any, seed: Any) -> Iterator[Any]:
     """(bad, steps) of one pass: scintillation and distance follow its elevation."""
     profile = ",".join(f"{t - one.rise:.1f}s:{max(elevation, 0.1):.1f}" for t, elevation, _ in thin(one.points))
-    text = run("helio-trace", "gen", "--scintillation", "gamma-gamma", "--elevation", profile, "--margin", a.margin, "--fec", a.fec,
+    text = run("helio-trace", "gen", "--scintillation", "gamma-gamma", "--elevation", profile, "--margin", a.margin, "--fec", a.fec, *a.gen,
                "--duration", f"{math.ceil((one.set - one.rise) * 1e4) * STEP_NS}ns", "--seed", str(seed), "-o", "-")
     for line in text.splitlines():
         if line and not line.startswith("#"):
