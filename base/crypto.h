@@ -15,10 +15,27 @@ extern "C" {
 #define CRYPTO_CMAC 16    /* bytes of an AES-CMAC */
 #define CRYPTO_TAG 16     /* bytes of an AES-GCM authentication tag */
 
-/* Elliptic curves of signatures */
-enum crypto_curve { CRYPTO_P256, CRYPTO_P384, CRYPTO_P521, CRYPTO_ED25519, CRYPTO_CURVES };
-#define CRYPTO_SIGNATURE_MAX 132 /* bytes: r and s of P-521 */
-#define CRYPTO_PUBLIC_MAX 160    /* bytes of a public key */
+/* Families of public keys: elliptic curves, and RSA with a modulus of 2048 to 4096 bits */
+enum crypto_family {
+    CRYPTO_P256,
+    CRYPTO_P384,
+    CRYPTO_P521,
+    CRYPTO_ED25519, /* signatures */
+    CRYPTO_X25519,  /* key agreement */
+    CRYPTO_RSA,
+    CRYPTO_FAMILIES
+};
+#define CRYPTO_SIGNATURE_MAX 512 /* bytes: RSA of 4096 bits; also of a key encrypted by RSA */
+#define CRYPTO_PUBLIC_MAX 560    /* bytes of a public key: RSA of 4096 bits */
+#define CRYPTO_SHARED_MAX 66     /* bytes of a shared secret: a coordinate of P-521 */
+#define CRYPTO_EPHEMERAL_MAX 256 /* bytes of a new private key on a curve */
+
+/* A signature algorithm: the family of its keys, and the bits of its hash (SHA-2); 0 for
+ * Ed25519. */
+struct crypto_scheme {
+    enum crypto_family family;
+    unsigned bits;
+};
 
 /* Certificates (X.509, DER). */
 struct crypto_certificates {
@@ -38,24 +55,43 @@ struct crypto_signatures {
     void *self;
     /* SHA-2 of 256, 384 or 512 bits. Writes bits / 8 bytes. */
     bool (*digest)(void *self, unsigned bits, struct slice data, uint8_t *out);
-    /* Signatures over the concatenated parts: ECDSA (FIPS 186-5) with SHA-256 on P-256, SHA-384 on
-     * P-384, SHA-512 on P-521, as r and s of equal length (RFC 9053 §2.1); or Ed25519 (RFC 8032),
-     * for which all parts are copied into one piece of memory. A private key is PKCS #8 or RFC
-     * 5915, a public key is a SubjectPublicKeyInfo (RFC 5280), both DER. `sign` writes
-     * crypto_signature_bytes(curve) bytes. */
-    bool (*sign)(void *self, enum crypto_curve curve, struct slice private_key,
-                 const struct slice *parts, size_t parts_len, uint8_t *out);
-    bool (*verify)(void *self, enum crypto_curve curve, struct slice public_key,
+    /* Signatures over the concatenated parts: ECDSA (FIPS 186-5) as r and s of equal length (RFC
+     * 9053 §2.1); RSASSA-PSS with a salt as long as the hash (RFC 8230 §2); or Ed25519 (RFC 8032),
+     * for which all parts are copied into one piece of memory. A private key is PKCS #8, RFC 5915
+     * or RFC 8017, a public key is a SubjectPublicKeyInfo (RFC 5280), both DER. */
+    bool (*sign)(void *self, struct crypto_scheme scheme, struct slice private_key,
+                 const struct slice *parts, size_t parts_len, uint8_t out[CRYPTO_SIGNATURE_MAX],
+                 size_t *len);
+    bool (*verify)(void *self, struct crypto_scheme scheme, struct slice public_key,
                    const struct slice *parts, size_t parts_len, struct slice signature);
-    /* The public key of a private key, or of a public key. False: it is no key on one of the
-     * curves. */
-    bool (*public_of)(void *self, struct slice key, bool is_private, enum crypto_curve *curve,
+    /* The public key of a private key, or of a public key; points are not compressed. False: it is
+     * no key of one of the families. */
+    bool (*public_of)(void *self, struct slice key, bool is_private, enum crypto_family *family,
                       uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len);
     /* The public key of the signer's certificate, after validation of the path to an anchor (RFC
      * 5280 §6), of its purpose and of the node that it names. node NULL: nothing is validated.
      * NULL, or what is wrong (static). */
     const char *(*certified)(void *self, const struct crypto_certificates *c,
-                             enum crypto_curve *curve, uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len);
+                             enum crypto_family *family, uint8_t out[CRYPTO_PUBLIC_MAX],
+                             size_t *len);
+};
+
+/* Secret keys for the owner of a public key; keys are DER, as those of signatures. */
+struct crypto_exchange {
+    void *self;
+    /* A new private key on a curve. */
+    bool (*generate)(void *self, enum crypto_family family, uint8_t out[CRYPTO_EPHEMERAL_MAX],
+                     size_t *len);
+    /* Diffie-Hellman on the curve of both keys: the x coordinate (SEC 1 §3.3.1), or X25519 (RFC
+     * 7748). False: the keys are on different curves, or the point is not on the curve. */
+    bool (*agree)(void *self, struct slice private_key, struct slice public_key,
+                  uint8_t out[CRYPTO_SHARED_MAX], size_t *len);
+    /* RSAES-OAEP (RFC 8017 §7.1) with SHA-2 of so many bits and an empty label. `open_key` returns
+     * false unless the key has `len` bytes. */
+    bool (*seal_key)(void *self, unsigned bits, struct slice public_key, struct slice key,
+                     uint8_t out[CRYPTO_SIGNATURE_MAX], size_t *len);
+    bool (*open_key)(void *self, unsigned bits, struct slice private_key, struct slice sealed,
+                     uint8_t *out, size_t len);
 };
 
 /* Each function returns true on success. Keys, IVs, tags and parts are views for the duration of
@@ -90,13 +126,8 @@ struct crypto {
      * is known about the data. NULL: there are no tokens. */
     bool (*absent)(void *self);
     struct crypto_signatures signatures;
+    struct crypto_exchange exchange;
 };
-
-/* Bytes of an ECDSA signature over the curve (r and s), or of Ed25519. */
-static inline size_t crypto_signature_bytes(enum crypto_curve curve)
-{
-    return curve == CRYPTO_P384 ? 96 : curve == CRYPTO_P521 ? 132 : 64;
-}
 
 #ifdef __cplusplus
 }

@@ -97,20 +97,36 @@ static int open_token(const struct reading *r, const char *name, struct security
     return HELIO_EFORMAT;
 }
 
-static int parse_file(const struct reading *r, const char *name, size_t len)
+/* Key i of the file; *count: how many it has. */
+static int parse_key(const struct reading *r, const char *name, size_t len, size_t i, size_t *count)
 {
-    char why[256] = "";
-    if (len > SECURITY_KEY_FILE)
-        return refuse_file(r, name, "it is longer than 16384 bytes, and no key file");
+    char why[600] = "";
     if (r->ring->len == SECURITY_KEYS_MAX)
-        return refuse_file(r, name, "there are more than 64 key files; remove old ones");
+        return refuse_file(r, name, "there are more than 64 keys; remove old ones");
     struct security_key *k = &r->ring->at[r->ring->len];
-    if (security_key_parse(r->text, len, k, why, sizeof why) != 0)
+    *count = 1;
+    if ((security_key_is_cose(r->text, len)
+             ? security_key_parse_cose(r->text, len, i, count, k, why, sizeof why)
+             : security_key_parse(r->text, len, k, why, sizeof why)) != 0)
         return refuse_line(r, name, why);
-    if (security_key_check(k, token_keys_crypto(r->tokens), why, sizeof why) != 0)
-        return refuse_file(r, name, why);
+    if (security_key_check(k, token_keys_crypto(r->tokens), why, sizeof why) != 0) {
+        char text[700];
+        snprintf(text, sizeof text, "key %zu (%s): %s", i + 1, k->id, why);
+        return refuse_file(r, name, *count > 1 ? text : why);
+    }
     const int err = open_token(r, name, k);
     r->ring->len += err == 0;
+    return err;
+}
+
+static int parse_file(const struct reading *r, const char *name, size_t len)
+{
+    size_t count = 1;
+    int err = 0;
+    if (len > SECURITY_KEY_FILE)
+        return refuse_file(r, name, "it is longer than 16384 bytes, and no key file");
+    for (size_t i = 0; i < count && err == 0; i++)
+        err = parse_key(r, name, len, i, &count);
     return err;
 }
 

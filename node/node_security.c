@@ -55,6 +55,12 @@ static const char *needs_of(const struct security_rule *r)
                    : "to verify by COSE; write a key file with this id, an algorithm such as "
                      "esp384 with the public key or certificate, x509 with the authority's, or "
                      "hmac-sha-384 with a key of 96 digits";
+    if (r->cose)
+        return r->role == SECURITY_ROLE_SOURCE
+                   ? "to encrypt by COSE; write a key file with this id and aes-256-gcm, or an "
+                     "algorithm such as ecdh-es-a256kw with the other node's public key"
+                   : "to decrypt by COSE; write a key file with this id and aes-256-gcm, or an "
+                     "algorithm such as ecdh-es-a256kw with this node's private key";
     return r->type == SECURITY_BIB
                ? "for HMAC; write a key file with this id and an algorithm such as hmac-sha-384"
                : "for AES; write a key file with this id and an algorithm such as aes-256-gcm";
@@ -116,12 +122,15 @@ static bool same_keys(const struct security_ring *a, const struct security_ring 
     bool same = a->len == b->len;
     for (size_t i = 0; same && i < a->len; i++) {
         const struct security_key *x = &a->at[i], *y = &b->at[i];
-        same =
-            strcmp(x->id, y->id) == 0 && x->algorithm == y->algorithm && x->from_ms == y->from_ms &&
-            x->until_ms == y->until_ms && x->uses_max == y->uses_max && same_secret(x, y) &&
-            x->identify == y->identify && x->kid_len == y->kid_len &&
-            memcmp(x->kid, y->kid, sizeof x->kid) == 0 && x->base_iv_len == y->base_iv_len &&
-            memcmp(x->base_iv, y->base_iv, sizeof x->base_iv) == 0 && x->peers.len == y->peers.len;
+        same = strcmp(x->id, y->id) == 0 && x->algorithm == y->algorithm &&
+               x->from_ms == y->from_ms && x->until_ms == y->until_ms &&
+               x->uses_max == y->uses_max && same_secret(x, y) && x->identify == y->identify &&
+               x->use == y->use && x->static_kid_len == y->static_kid_len &&
+               memcmp(x->static_kid, y->static_kid, sizeof x->static_kid) == 0 &&
+               x->kid_len == y->kid_len && memcmp(x->kid, y->kid, sizeof x->kid) == 0 &&
+               x->base_iv_len == y->base_iv_len &&
+               memcmp(x->base_iv, y->base_iv, sizeof x->base_iv) == 0 &&
+               x->peers.len == y->peers.len;
         for (size_t k = 0; same && k < x->peers.len; k++)
             same = eid_patterns_have(&y->peers, &x->peers.at[k]);
     }

@@ -111,15 +111,17 @@ static const char *validate(X509 *signer, const struct crypto_certificates *c)
 }
 
 const char *crypto_certified(void *self, const struct crypto_certificates *c,
-                             enum crypto_curve *curve, uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len)
+                             enum crypto_family *family, uint8_t out[CRYPTO_PUBLIC_MAX],
+                             size_t *len)
 {
     (void)self;
     X509 *signer = read_certificate(c->certificate);
     const char *wrong = signer == NULL ? "a certificate is malformed" : NULL;
     if (wrong == NULL && c->node != NULL)
         wrong = validate(signer, c);
-    if (wrong == NULL && !crypto_write_public(X509_get0_pubkey(signer), curve, out, len))
-        wrong = "the certificate's key is on none of the curves P-256, P-384, P-521 and Ed25519";
+    if (wrong == NULL && !crypto_write_public(X509_get0_pubkey(signer), family, out, len))
+        wrong = "the certificate's key is none of P-256, P-384, P-521, Ed25519, X25519 and RSA of "
+                "2048 to 4096 bits";
     X509_free(signer);
     ERR_clear_error();
     return wrong;

@@ -43,19 +43,26 @@ struct openssl {
     struct kept_pair pairs[KEPT_PAIRS];
 };
 
-/* Functions of the table: crypto_signature.c and crypto_certificate.c */
+/* Functions of the table: crypto_signature.c, crypto_certificate.c and crypto_exchange.c */
 bool crypto_digest(void *self, unsigned bits, struct slice data, uint8_t *out);
-bool crypto_sign(void *self, enum crypto_curve curve, struct slice private_key,
-                 const struct slice *parts, size_t parts_len, uint8_t *out);
-bool crypto_verify(void *self, enum crypto_curve curve, struct slice public_key,
+bool crypto_sign(void *self, struct crypto_scheme scheme, struct slice private_key,
+                 const struct slice *parts, size_t parts_len, uint8_t out[CRYPTO_SIGNATURE_MAX],
+                 size_t *len);
+bool crypto_verify(void *self, struct crypto_scheme scheme, struct slice public_key,
                    const struct slice *parts, size_t parts_len, struct slice signature);
-bool crypto_public_of(void *self, struct slice key, bool is_private, enum crypto_curve *curve,
+bool crypto_public_of(void *self, struct slice key, bool is_private, enum crypto_family *family,
                       uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len);
 const char *crypto_certified(void *self, const struct crypto_certificates *c,
-                             enum crypto_curve *curve, uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len);
+                             enum crypto_family *family, uint8_t out[CRYPTO_PUBLIC_MAX],
+                             size_t *len);
+extern const struct crypto_exchange crypto_exchange_table;
 
-/* A public key on one of the curves, as DER. False: it is none. */
-bool crypto_write_public(EVP_PKEY *key, enum crypto_curve *curve, uint8_t out[CRYPTO_PUBLIC_MAX],
+const EVP_MD *crypto_digest_of(unsigned bits);
+/* A key of one of the families; NULL: it is none. The caller frees it. */
+EVP_PKEY *crypto_read_key(struct slice der, bool is_private);
+bool crypto_family_of(const EVP_PKEY *key, enum crypto_family *out);
+/* A public key of one of the families, as DER. False: it is none. */
+bool crypto_write_public(EVP_PKEY *key, enum crypto_family *family, uint8_t out[CRYPTO_PUBLIC_MAX],
                          size_t *len);
 /* Frees all kept private and public keys. */
 void crypto_forget_pairs(struct openssl *o);

@@ -7,6 +7,7 @@
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 #include "base/secret.h"
 #include "os/crypto_private.h"
 
-static const EVP_MD *digest_of(unsigned bits)
+enum { RSA_LEAST = 2048, RSA_MOST = 4096 /* bits of the modulus */ };
+
+const EVP_MD *crypto_digest_of(unsigned bits)
 {
     return bits == 256 ? EVP_sha256() : bits == 384 ? EVP_sha384() : EVP_sha512();
 }
@@ -23,33 +26,52 @@ bool crypto_digest(void *self, unsigned bits, struct slice data, uint8_t *out)
 {
     unsigned n = 0;
     (void)self;
-    return EVP_Digest(data.data, data.len, out, &n, digest_of(bits), NULL) == 1 && n == bits / 8;
+    return EVP_Digest(data.data, data.len, out, &n, crypto_digest_of(bits), NULL) == 1 &&
+           n == bits / 8;
 }
 
-static bool find_curve(const EVP_PKEY *key, enum crypto_curve *out)
+static bool find_curve(const EVP_PKEY *key, enum crypto_family *out)
 {
     static const char *const names[] = {
         [CRYPTO_P256] = "prime256v1", [CRYPTO_P384] = "secp384r1", [CRYPTO_P521] = "secp521r1"};
     char group[32];
-    *out = CRYPTO_ED25519;
-    if (EVP_PKEY_is_a(key, "ED25519"))
-        return true;
     if (!EVP_PKEY_is_a(key, "EC") || EVP_PKEY_get_utf8_string_param(key, OSSL_PKEY_PARAM_GROUP_NAME,
                                                                     group, sizeof group, NULL) != 1)
         return false;
     for (int i = CRYPTO_P256; i <= CRYPTO_P521; i++) {
-        *out = (enum crypto_curve)i;
+        *out = (enum crypto_family)i;
         if (strcmp(group, names[i]) == 0)
             return true;
     }
     return false;
 }
 
-bool crypto_write_public(EVP_PKEY *key, enum crypto_curve *curve, uint8_t out[CRYPTO_PUBLIC_MAX],
+bool crypto_family_of(const EVP_PKEY *key, enum crypto_family *out)
+{
+    *out = EVP_PKEY_is_a(key, "ED25519") ? CRYPTO_ED25519 : CRYPTO_X25519;
+    if (*out == CRYPTO_ED25519 || EVP_PKEY_is_a(key, "X25519"))
+        return true;
+    if (!EVP_PKEY_is_a(key, "RSA"))
+        return find_curve(key, out);
+    const int bits = EVP_PKEY_get_bits(key);
+    *out = CRYPTO_RSA;
+    return bits >= RSA_LEAST && bits <= RSA_MOST;
+}
+
+/* Equal points have equal octets. */
+static bool expand_point(EVP_PKEY *key, enum crypto_family family)
+{
+    return family > CRYPTO_P521 ||
+           EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
+                                          OSSL_PKEY_EC_POINT_CONVERSION_FORMAT_UNCOMPRESSED) == 1;
+}
+
+bool crypto_write_public(EVP_PKEY *key, enum crypto_family *family, uint8_t out[CRYPTO_PUBLIC_MAX],
                          size_t *len)
 {
     unsigned char *der = NULL;
-    const int n = key != NULL && find_curve(key, curve) ? i2d_PUBKEY(key, &der) : 0;
+    const bool known = key != NULL && crypto_family_of(key, family) && expand_point(key, *family);
+    const int n = known ? i2d_PUBKEY(key, &der) : 0;
     const bool good = n > 0 && n <= CRYPTO_PUBLIC_MAX;
     if (good) {
         memcpy(out, der, (size_t)n);
@@ -74,7 +96,7 @@ void crypto_forget_pairs(struct openssl *o)
         free_pair(&o->pairs[i]);
 }
 
-static EVP_PKEY *read_key(struct slice der, bool is_private)
+EVP_PKEY *crypto_read_key(struct slice der, bool is_private)
 {
     const unsigned char *p = der.data;
     EVP_PKEY *key = der.len > 8192 ? NULL
@@ -105,7 +127,7 @@ static EVP_PKEY *find_key(struct openssl *o, struct slice der, bool is_private)
         if (p->used < oldest->used)
             oldest = p;
     }
-    EVP_PKEY *key = read_key(der, is_private);
+    EVP_PKEY *key = crypto_read_key(der, is_private);
     if (key == NULL)
         return NULL;
     free_pair(oldest);
@@ -114,26 +136,27 @@ static EVP_PKEY *find_key(struct openssl *o, struct slice der, bool is_private)
     return key;
 }
 
-/* The same, if it is on that curve. */
-static EVP_PKEY *find_on(struct openssl *o, struct slice der, bool is_private,
-                         enum crypto_curve want)
+/* The same, if it is of that family. */
+static EVP_PKEY *find_in(struct openssl *o, struct slice der, bool is_private,
+                         enum crypto_family want)
 {
-    enum crypto_curve curve;
+    enum crypto_family family;
     EVP_PKEY *key = find_key(o, der, is_private);
-    return key != NULL && find_curve(key, &curve) && curve == want ? key : NULL;
+    return key != NULL && crypto_family_of(key, &family) && family == want ? key : NULL;
 }
 
-bool crypto_public_of(void *self, struct slice key, bool is_private, enum crypto_curve *curve,
+bool crypto_public_of(void *self, struct slice key, bool is_private, enum crypto_family *family,
                       uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len)
 {
-    return crypto_write_public(find_key(self, key, is_private), curve, out, len);
+    return crypto_write_public(find_key(self, key, is_private), family, out, len);
 }
 
-/* ---- ECDSA ---- */
+/* ---- ECDSA and RSASSA-PSS ---- */
 
-static const EVP_MD *digest_on(enum crypto_curve curve)
+/* Bytes of each of the two numbers of ECDSA. */
+static size_t number_bytes(enum crypto_family family)
 {
-    return digest_of(curve == CRYPTO_P256 ? 256 : curve == CRYPTO_P384 ? 384 : 512);
+    return family == CRYPTO_P256 ? 32 : family == CRYPTO_P384 ? 48 : 66;
 }
 
 static bool write_numbers(const uint8_t *der, size_t len, size_t each, uint8_t *out)
@@ -163,27 +186,57 @@ static uint8_t *read_numbers(struct slice signature, int *len)
     return der;
 }
 
-static bool sign_ecdsa(EVP_MD_CTX *c, EVP_PKEY *key, enum crypto_curve curve,
-                       const struct slice *parts, size_t parts_len, uint8_t *out)
+static bool set_padding(EVP_PKEY_CTX *c, enum crypto_family family)
 {
-    uint8_t der[CRYPTO_SIGNATURE_MAX + 16];
-    size_t len = sizeof der;
-    bool good = EVP_DigestSignInit(c, NULL, digest_on(curve), NULL, key) == 1;
-    for (size_t i = 0; i < parts_len && good; i++)
-        good = parts[i].len == 0 || EVP_DigestSignUpdate(c, parts[i].data, parts[i].len) == 1;
-    return good && EVP_DigestSignFinal(c, der, &len) == 1 &&
-           write_numbers(der, len, crypto_signature_bytes(curve) / 2, out);
+    return family != CRYPTO_RSA ||
+           (EVP_PKEY_CTX_set_rsa_padding(c, RSA_PKCS1_PSS_PADDING) == 1 &&
+            EVP_PKEY_CTX_set_rsa_pss_saltlen(c, RSA_PSS_SALTLEN_DIGEST) == 1);
 }
 
-static bool verify_ecdsa(EVP_MD_CTX *c, EVP_PKEY *key, enum crypto_curve curve,
-                         const struct slice *parts, size_t parts_len, struct slice signature)
+static bool sign_hashed(EVP_MD_CTX *c, EVP_PKEY *key, struct crypto_scheme scheme,
+                        const struct slice *parts, size_t parts_len, uint8_t *out, size_t *len)
 {
-    int len = 0;
-    uint8_t *der = read_numbers(signature, &len);
-    bool good = der != NULL && EVP_DigestVerifyInit(c, NULL, digest_on(curve), NULL, key) == 1;
+    uint8_t raw[CRYPTO_SIGNATURE_MAX + 16];
+    EVP_PKEY_CTX *padding;
+    bool good = EVP_DigestSignInit(c, &padding, crypto_digest_of(scheme.bits), NULL, key) == 1 &&
+                set_padding(padding, scheme.family);
+    for (size_t i = 0; i < parts_len && good; i++)
+        good = parts[i].len == 0 || EVP_DigestSignUpdate(c, parts[i].data, parts[i].len) == 1;
+    *len = sizeof raw;
+    if (!good || EVP_DigestSignFinal(c, raw, len) != 1)
+        return false;
+    if (scheme.family == CRYPTO_RSA) {
+        memcpy(out, raw, *len);
+        return true;
+    }
+    const size_t each = number_bytes(scheme.family);
+    const size_t der_len = *len;
+    *len = 2 * each;
+    return write_numbers(raw, der_len, each, out);
+}
+
+static bool verify_raw(EVP_MD_CTX *c, EVP_PKEY *key, struct crypto_scheme scheme,
+                       const struct slice *parts, size_t parts_len, struct slice raw)
+{
+    EVP_PKEY_CTX *padding;
+    bool good = EVP_DigestVerifyInit(c, &padding, crypto_digest_of(scheme.bits), NULL, key) == 1 &&
+                set_padding(padding, scheme.family);
     for (size_t i = 0; i < parts_len && good; i++)
         good = parts[i].len == 0 || EVP_DigestVerifyUpdate(c, parts[i].data, parts[i].len) == 1;
-    good = good && EVP_DigestVerifyFinal(c, der, (size_t)len) == 1;
+    return good && EVP_DigestVerifyFinal(c, raw.data, raw.len) == 1;
+}
+
+static bool verify_hashed(EVP_MD_CTX *c, EVP_PKEY *key, struct crypto_scheme scheme,
+                          const struct slice *parts, size_t parts_len, struct slice signature)
+{
+    int len = 0;
+    if (scheme.family == CRYPTO_RSA)
+        return verify_raw(c, key, scheme, parts, parts_len, signature);
+    if (signature.len != 2 * number_bytes(scheme.family))
+        return false;
+    uint8_t *der = read_numbers(signature, &len);
+    const bool good =
+        der != NULL && verify_raw(c, key, scheme, parts, parts_len, slice_of(der, (size_t)len));
     OPENSSL_free(der);
     return good;
 }
@@ -206,12 +259,13 @@ static uint8_t *join_parts(const struct slice *parts, size_t parts_len, size_t *
 }
 
 static bool sign_edwards(EVP_MD_CTX *c, EVP_PKEY *key, const struct slice *parts, size_t parts_len,
-                         uint8_t *out)
+                         uint8_t *out, size_t *signature_len)
 {
-    size_t len, signature_len = crypto_signature_bytes(CRYPTO_ED25519);
+    size_t len;
     uint8_t *all = join_parts(parts, parts_len, &len);
+    *signature_len = CRYPTO_SIGNATURE_MAX;
     const bool good = all != NULL && EVP_DigestSignInit(c, NULL, NULL, NULL, key) == 1 &&
-                      EVP_DigestSign(c, out, &signature_len, all, len) == 1;
+                      EVP_DigestSign(c, out, signature_len, all, len) == 1;
     free(all);
     return good;
 }
@@ -229,29 +283,32 @@ static bool verify_edwards(EVP_MD_CTX *c, EVP_PKEY *key, const struct slice *par
 
 /* ---- the table's functions ---- */
 
-bool crypto_sign(void *self, enum crypto_curve curve, struct slice private_key,
-                 const struct slice *parts, size_t parts_len, uint8_t *out)
+bool crypto_sign(void *self, struct crypto_scheme scheme, struct slice private_key,
+                 const struct slice *parts, size_t parts_len, uint8_t out[CRYPTO_SIGNATURE_MAX],
+                 size_t *len)
 {
-    EVP_PKEY *key = find_on(self, private_key, true, curve);
+    EVP_PKEY *key = find_in(self, private_key, true, scheme.family);
     EVP_MD_CTX *c = EVP_MD_CTX_new();
     bool good = key != NULL && c != NULL;
     if (good)
-        good = curve == CRYPTO_ED25519 ? sign_edwards(c, key, parts, parts_len, out)
-                                       : sign_ecdsa(c, key, curve, parts, parts_len, out);
+        good = scheme.family == CRYPTO_ED25519
+                   ? sign_edwards(c, key, parts, parts_len, out, len)
+                   : sign_hashed(c, key, scheme, parts, parts_len, out, len);
     EVP_MD_CTX_free(c);
     ERR_clear_error();
     return good;
 }
 
-bool crypto_verify(void *self, enum crypto_curve curve, struct slice public_key,
+bool crypto_verify(void *self, struct crypto_scheme scheme, struct slice public_key,
                    const struct slice *parts, size_t parts_len, struct slice signature)
 {
-    EVP_PKEY *key = find_on(self, public_key, false, curve);
+    EVP_PKEY *key = find_in(self, public_key, false, scheme.family);
     EVP_MD_CTX *c = EVP_MD_CTX_new();
-    bool good = key != NULL && c != NULL && signature.len == crypto_signature_bytes(curve);
+    bool good = key != NULL && c != NULL && signature.len <= CRYPTO_SIGNATURE_MAX;
     if (good)
-        good = curve == CRYPTO_ED25519 ? verify_edwards(c, key, parts, parts_len, signature)
-                                       : verify_ecdsa(c, key, curve, parts, parts_len, signature);
+        good = scheme.family == CRYPTO_ED25519
+                   ? verify_edwards(c, key, parts, parts_len, signature)
+                   : verify_hashed(c, key, scheme, parts, parts_len, signature);
     EVP_MD_CTX_free(c);
     ERR_clear_error();
     return good;

@@ -578,6 +578,7 @@ struct token_keys *token_keys_new(const struct crypto *other)
                                .unwrap = table_unwrap,
                                .random = table_random,
                                .signatures = other->signatures, /* their keys are in no token */
+                               .exchange = other->exchange,
                                .absent = table_absent};
     return t;
 }

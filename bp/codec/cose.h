@@ -52,6 +52,19 @@ enum cose_algorithm {
     COSE_SHA_512 = -44,
     COSE_ESP384 = -51,
     COSE_ESP512 = -52,
+    COSE_ECDH_ES_HKDF_256 = -25, /* ephemeral-static: the recipient derives the content key */
+    COSE_ECDH_ES_HKDF_512 = -26,
+    COSE_ECDH_SS_HKDF_256 = -27, /* static-static: the sender has a long-term key, too */
+    COSE_ECDH_SS_HKDF_512 = -28,
+    COSE_ECDH_ES_A128KW = -29, /* the derived key unwraps the content key */
+    COSE_ECDH_ES_A256KW = -31,
+    COSE_ECDH_SS_A128KW = -32,
+    COSE_ECDH_SS_A256KW = -34,
+    COSE_PS256 = -37,
+    COSE_PS384 = -38,
+    COSE_PS512 = -39,
+    COSE_OAEP_256 = -41, /* RSAES-OAEP with SHA-256 */
+    COSE_OAEP_512 = -42,
 };
 
 #define COSE_LAYERS_MAX 16 /* signatures or recipients of a message; the profile wants 10 */
@@ -68,7 +81,9 @@ struct cose_headers {
     struct slice x5t;                   /* thumbprint of the end-entity certificate */
     struct slice chain[COSE_CHAIN_MAX]; /* x5chain, DER; the end-entity certificate is the first */
     size_t chain_len;
-    bool critical; /* `crit` demands a parameter that is not implemented */
+    struct slice ephemeral_key, static_key; /* COSE_Key maps of the sender, not parsed */
+    struct slice static_kid;                /* identifier of the sender's static key */
+    bool critical;                          /* `crit` demands a parameter that is not implemented */
     int64_t labels[COSE_LABELS_MAX];
     size_t labels_len;
 };

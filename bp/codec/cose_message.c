@@ -7,7 +7,7 @@
  */
 #include "bp/codec/cose.h"
 
-#include "bp/codec/cbor.h"
+#include "bp/codec/cose_private.h"
 
 enum label {
     LABEL_ALG = 1,
@@ -20,6 +20,9 @@ enum label {
     LABEL_X5BAG = 32,
     LABEL_X5CHAIN = 33,
     LABEL_X5T = 34,
+    LABEL_EPHEMERAL_KEY = -1,
+    LABEL_STATIC_KEY = -2,
+    LABEL_STATIC_KID = -3,
     LABEL_SALT = -20,
     LABEL_PARTY_FIRST = -26, /* to -21: PartyU and PartyV of the KDF context */
     LABEL_PARTY_LAST = -21,
@@ -48,9 +51,8 @@ static void skip_simple(struct item_reader *r)
         reader_take(&r->in, size);
 }
 
-/* One item of any kind; `levels`: arrays, maps and tags that may contain it. Each element has at
- * least one byte, so a wrong count ends with the data. */
-static void skip_value(struct item_reader *r, unsigned levels)
+/* Each element has at least one byte, so a wrong count ends with the data. */
+void cose_skip(struct item_reader *r, unsigned levels)
 {
     if (r->in.bad || reader_left(&r->in) == 0) {
         item_fail(r, "the data ends within an item", item_at(r));
@@ -80,7 +82,7 @@ static void skip_value(struct item_reader *r, unsigned levels)
         count = 1;
     }
     for (uint64_t i = 0; i < count && !r->in.bad; i++)
-        skip_value(r, levels - 1);
+        cose_skip(r, levels - 1);
 }
 
 static bool has_label(const struct cose_headers *h, int64_t label)
@@ -115,7 +117,8 @@ static void read_thumbprint(struct item_reader *r, struct cose_headers *h)
 static bool is_implemented(int64_t label)
 {
     return (label >= LABEL_ALG && label <= LABEL_PARTIAL_IV) || label == LABEL_KID_CONTEXT ||
-           (label >= LABEL_X5BAG && label <= LABEL_X5T) || label == LABEL_SALT;
+           (label >= LABEL_X5BAG && label <= LABEL_X5T) || label == LABEL_SALT ||
+           (label >= LABEL_STATIC_KID && label <= LABEL_EPHEMERAL_KEY);
 }
 
 static void read_critical(struct item_reader *r, struct cose_headers *h)
@@ -142,6 +145,15 @@ static void read_algorithm(struct item_reader *r, struct cose_headers *h)
     h->has_alg = true;
 }
 
+/* A key as it is encoded. */
+static void read_key(struct item_reader *r, struct slice *out)
+{
+    const uint8_t *start = r->in.p;
+    cose_skip(r, COSE_LEVELS_MAX);
+    if (!r->in.bad)
+        *out = slice_of(start, (size_t)(r->in.p - start));
+}
+
 static void read_parameter(struct item_reader *r, int64_t label, bool is_protected,
                            struct cose_headers *h)
 {
@@ -159,6 +171,12 @@ static void read_parameter(struct item_reader *r, int64_t label, bool is_protect
         h->partial_iv = item_bytes(r);
     else if (label == LABEL_SALT)
         h->salt = item_bytes(r);
+    else if (label == LABEL_EPHEMERAL_KEY)
+        read_key(r, &h->ephemeral_key);
+    else if (label == LABEL_STATIC_KEY)
+        read_key(r, &h->static_key);
+    else if (label == LABEL_STATIC_KID)
+        h->static_kid = item_bytes(r);
     else if (label == LABEL_X5CHAIN)
         read_chain(r, h);
     else if (label == LABEL_X5T)
@@ -166,7 +184,7 @@ static void read_parameter(struct item_reader *r, int64_t label, bool is_protect
     else if (label >= LABEL_PARTY_FIRST && label <= LABEL_PARTY_LAST)
         item_fail(r, "the context does not allow PartyU and PartyV headers", item_at(r));
     else
-        skip_value(r, COSE_LEVELS_MAX);
+        cose_skip(r, COSE_LEVELS_MAX);
 }
 
 static void read_map(struct item_reader *r, bool is_protected, struct cose_headers *h)
@@ -177,7 +195,7 @@ static void read_map(struct item_reader *r, bool is_protected, struct cose_heade
     for (uint64_t i = 0; i < n && !r->in.bad; i++) {
         if (item_peek(r) == ITEM_TEXT) {
             item_text(r);
-            skip_value(r, COSE_LEVELS_MAX);
+            cose_skip(r, COSE_LEVELS_MAX);
             continue;
         }
         const int64_t label = item_int(r);
@@ -255,6 +273,12 @@ static void merge_headers(struct cose_headers *h, const struct cose_headers *add
     }
     if (!has_label(h, LABEL_SALT))
         h->salt = added->salt;
+    if (!has_label(h, LABEL_EPHEMERAL_KEY))
+        h->ephemeral_key = added->ephemeral_key;
+    if (!has_label(h, LABEL_STATIC_KEY))
+        h->static_key = added->static_key;
+    if (!has_label(h, LABEL_STATIC_KID))
+        h->static_kid = added->static_kid;
     if (!has_label(h, LABEL_X5T)) {
         h->x5t_alg = added->x5t_alg;
         h->x5t = added->x5t;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a source and an acceptor of the context COSE compute alike: the external AAD
- * (draft-ietf-dtn-bpsec-cose-17 §2.4.1), the structures of RFC 9052 around it, and derived keys.
+ * (draft-ietf-dtn-bpsec-cose-17 §2.4.1), and the structures of RFC 9052 around it.
  * The structures are lists of slices, so that contents of blocks are not copied. What can go wrong:
  * the AAD scope names a block that the bundle does not have.
  */
 #include <assert.h>
 
-#include "base/secret.h"
 #include "bp/codec/block.h"
 #include "bp/codec/security_private.h"
 
@@ -158,28 +157,23 @@ struct buf *security_cose_join(const struct cose_parts *p)
 
 /* ---- algorithms ---- */
 
-bool security_cose_curve(int64_t alg, enum crypto_curve *out)
+bool security_cose_scheme(int64_t alg, struct crypto_scheme *out)
 {
-    switch (alg) {
-    case COSE_ES256:
-    case COSE_ESP256:
-        *out = CRYPTO_P256;
-        return true;
-    case COSE_ES384:
-    case COSE_ESP384:
-        *out = CRYPTO_P384;
-        return true;
-    case COSE_ES512:
-    case COSE_ESP512:
-        *out = CRYPTO_P521;
-        return true;
-    case COSE_EDDSA:
-    case COSE_ED25519:
-        *out = CRYPTO_ED25519;
-        return true;
-    default:
-        return false;
+    static const struct {
+        int64_t alg;
+        struct crypto_scheme scheme;
+    } schemes[] = {{COSE_ES256, {CRYPTO_P256, 256}},  {COSE_ESP256, {CRYPTO_P256, 256}},
+                   {COSE_ES384, {CRYPTO_P384, 384}},  {COSE_ESP384, {CRYPTO_P384, 384}},
+                   {COSE_ES512, {CRYPTO_P521, 512}},  {COSE_ESP512, {CRYPTO_P521, 512}},
+                   {COSE_EDDSA, {CRYPTO_ED25519, 0}}, {COSE_ED25519, {CRYPTO_ED25519, 0}},
+                   {COSE_PS256, {CRYPTO_RSA, 256}},   {COSE_PS384, {CRYPTO_RSA, 384}},
+                   {COSE_PS512, {CRYPTO_RSA, 512}}};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        *out = schemes[i].scheme;
+        if (schemes[i].alg == alg)
+            return true;
     }
+    return false;
 }
 
 size_t security_cose_key_bytes(int64_t alg)
@@ -197,59 +191,4 @@ size_t security_cose_key_bytes(int64_t alg)
     default:
         return 0;
     }
-}
-
-/* ---- derived keys ---- */
-
-static void put_party(struct writer *w)
-{
-    item_put_array(w, 3);
-    for (int i = 0; i < 3; i++)
-        item_put_null(w);
-}
-
-/* COSE_KDF_Context (RFC 9053 §5.2), with the supplementary public information of §2.4.2. */
-static bool put_kdf(struct buf *out, const struct security_block *s, int64_t alg,
-                    struct slice protected_map)
-{
-    static const char name[] = "BPSec";
-    uint8_t *start = buf_data(out);
-    struct writer w = writer_of(start, buf_tailroom(out));
-    const size_t added = s->added_protected.len;
-    item_put_array(&w, 4);
-    item_put_int(&w, alg);
-    put_party(&w);
-    put_party(&w);
-    item_put_array(&w, 3);
-    item_put_uint(&w, 8 * security_cose_key_bytes(alg));
-    item_put_bytes_head(&w, protected_map.len);
-    writer_bytes(&w, protected_map.data, protected_map.len);
-    item_put_bytes_head(&w, sizeof name + eid_size(&s->source) + item_size(added) + added);
-    item_put_text(&w, slice_of(name, sizeof name - 1));
-    eid_write(&w, &s->source);
-    item_put_bytes_head(&w, added);
-    writer_bytes(&w, s->added_protected.data, added);
-    writer_byte(&w, 1); /* the first block of HKDF's output (RFC 5869 §2.3) */
-    return !w.bad && buf_append(out, writer_len(&w)) == start;
-}
-
-bool security_cose_derive(const struct security_block *s, int64_t alg, struct slice protected_map,
-                          struct slice salt, struct slice secret, const struct crypto *crypto,
-                          uint8_t out[SECURITY_KEY_MAX])
-{
-    uint8_t extracted[CRYPTO_MAC_MAX];
-    const size_t room = 100 + protected_map.len + s->added_protected.len + eid_size(&s->source);
-    struct buf *info = buf_new(0, room);
-    bool good = info != NULL && salt.len > 0 && security_cose_key_bytes(alg) > 0 &&
-                put_kdf(info, s, alg, protected_map);
-    static_assert(SECURITY_KEY_MAX == CRYPTO_MAC_MAX, "one block of HKDF-SHA-512 is enough");
-    if (good) {
-        const struct slice context = buf_slice(info);
-        good =
-            crypto->mac(crypto->self, 512, salt, &secret, 1, extracted) &&
-            crypto->mac(crypto->self, 512, slice_of(extracted, sizeof extracted), &context, 1, out);
-    }
-    secret_wipe(extracted, sizeof extracted);
-    buf_drop(info);
-    return good;
 }

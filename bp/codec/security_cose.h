@@ -7,13 +7,17 @@
  * | algorithm | block | message |
  * |---|---|---|
  * | ES256, ES384, ES512, EdDSA; ESP256, ESP384, ESP512, Ed25519 | BIB | COSE_Sign1 |
+ * | PS256, PS384, PS512 (RSA) | BIB | COSE_Sign1 |
  * | HMAC with SHA-256, 384, 512 | BIB | COSE_Mac0 |
  * | AES-GCM, 128 and 256 bits | BCB | COSE_Encrypt0 |
  * | AES key wrap, direct+HKDF-SHA-512 | both | COSE_Mac, COSE_Encrypt with one recipient |
+ * | ECDH-SS, with HKDF or AES key wrap | both | the same |
+ * | ECDH-ES, with HKDF or AES key wrap; RSAES-OAEP | BCB | COSE_Encrypt with one recipient |
  *
  * Verifiers and acceptors also read COSE_Sign, recipients "direct", and messages of up to
- * COSE_LAYERS_MAX signatures or recipients: the one that the key identifies is used. Not
- * implemented: ECDH, RSA and ML-DSA, x5bag, and the revocation of certificates.
+ * COSE_LAYERS_MAX signatures or recipients: the one that the key identifies is used. A MAC by
+ * ECDH-ES or RSAES-OAEP is refused: everybody can make one. Not implemented: ML-DSA, x5bag, and the
+ * revocation of certificates.
  */
 #ifndef BP_SECURITY_COSE_H
 #define BP_SECURITY_COSE_H
@@ -37,8 +41,9 @@ struct security_cose_key {
      * anchors. */
     int64_t alg;
     struct slice kid;        /* key identifier; empty: none */
-    struct slice secret;     /* symmetric key; private key (base/crypto.h) of a source */
-    struct slice public_key; /* of a verifier; with certificates it may be empty */
+    struct slice secret;     /* symmetric key; own private key (base/crypto.h) */
+    struct slice public_key; /* of the other end; of a verifier with certificates it may be empty */
+    struct slice static_kid; /* ECDH-SS: identifier of the sender's key; empty: none */
     struct slice base_iv;    /* for messages with a Partial IV; empty: none */
     /* The signer's certificate and those above it; or trust anchors (alg 0). */
     struct slice certificates[COSE_CHAIN_MAX];
@@ -46,6 +51,7 @@ struct security_cose_key {
     enum security_identify identify;
     /* of a source, for known-answer tests; empty: made, or absent */
     struct slice partial_iv, salt, added_protected;
+    struct slice ephemeral; /* private key */
 };
 
 /*

@@ -91,7 +91,98 @@ static enum security_verdict find_layer(struct accepting *a)
                                                                     : SECURITY_OK;
 }
 
-/* ---- symmetric keys ---- */
+/* ---- content keys ---- */
+
+static enum security_verdict unwrap_key(struct accepting *a, struct slice kek, size_t len)
+{
+    const struct crypto *c = a->crypto;
+    if (a->layer->value.len != len + 8)
+        return SECURITY_MALFORMED;
+    return c->unwrap(c->self, kek, a->layer->value, a->room)
+               ? SECURITY_OK
+               : security_crypto_failed(c, SECURITY_WRONG);
+}
+
+/* The sender's public key, as DER: the message's ephemeral one, or that of the key. A static key
+ * that the message names must be that one. */
+static enum security_verdict find_sender(const struct accepting *a, bool is_static,
+                                         uint8_t room[CRYPTO_PUBLIC_MAX], struct slice *out)
+{
+    const struct cose_headers *h = &a->layer->headers;
+    const struct slice given = is_static ? h->static_key : h->ephemeral_key;
+    struct cose_key sender;
+    *out = a->key->public_key;
+    if (given.data == NULL && !is_static)
+        return SECURITY_MALFORMED;
+    if (given.data != NULL && (cose_key_parse(given, &sender) != NULL || sender.x.data == NULL))
+        return SECURITY_MALFORMED;
+    if (!is_static) {
+        struct writer w = writer_of(room, CRYPTO_PUBLIC_MAX);
+        cose_key_write_public(&sender, &w);
+        assert(!w.bad);
+        *out = slice_of(room, writer_len(&w));
+        return SECURITY_OK;
+    }
+    if (given.data != NULL && !cose_key_is_of(&sender, *out))
+        return SECURITY_BAD_KEY;
+    return h->static_kid.data == NULL || a->key->static_kid.len == 0 ||
+                   slice_equal(h->static_kid, a->key->static_kid)
+               ? SECURITY_OK
+               : SECURITY_BAD_KEY;
+}
+
+static enum security_verdict agree_key(struct accepting *a, const struct cose_recipient *r,
+                                       int64_t content, size_t len)
+{
+    uint8_t room[CRYPTO_PUBLIC_MAX], kek[SECURITY_KEY_MAX];
+    struct slice sender;
+    const struct cose_kdf k = {.alg = content,
+                               .len = len,
+                               .protected_map = a->layer->protected_map,
+                               .salt = a->layer->headers.salt};
+    enum security_verdict v = find_sender(a, r->is_static, room, &sender);
+    if (v != SECURITY_OK)
+        return v;
+    if (r->is_static && k.salt.len == 0) /* else all messages would have one key */
+        return SECURITY_MALFORMED;
+    if (!security_cose_agree(&a->s, r, k, a->key->secret, sender, a->crypto,
+                             r->wrap != 0 ? kek : a->room))
+        return SECURITY_WRONG;
+    if (r->wrap == 0)
+        return a->layer->value.len == 0 ? SECURITY_OK : SECURITY_MALFORMED;
+    v = unwrap_key(a, slice_of(kek, security_cose_wrap_bytes(r->wrap)), len);
+    secret_wipe(kek, sizeof kek);
+    return v;
+}
+
+/* The content key that a recipient has; into a->room. */
+static enum security_verdict receive_key(struct accepting *a, int64_t content, size_t len)
+{
+    const struct cose_headers *h = &a->layer->headers;
+    const struct cose_recipient *r = security_cose_recipient(h->alg);
+    const struct crypto_exchange *e = &a->crypto->exchange;
+    if (r == NULL || (cose_id_is_integrity(a->m.id) && !security_cose_proves_source(r)))
+        return SECURITY_UNKNOWN;
+    const bool binds = r->means == COSE_DERIVES || r->means == COSE_AGREES;
+    if (!binds && a->layer->protected_map.len > 0) /* nothing would authenticate it */
+        return SECURITY_MALFORMED;
+    if (r->means == COSE_AGREES)
+        return agree_key(a, r, content, len);
+    if (r->means == COSE_WRAPS)
+        return unwrap_key(a, a->key->secret, len);
+    if (r->means == COSE_ENCAPSULATES)
+        return e->open_key(e->self, r->bits, a->key->secret, a->layer->value, a->room, len)
+                   ? SECURITY_OK
+                   : SECURITY_WRONG;
+    const struct cose_kdf k = {.bits = r->bits,
+                               .alg = content,
+                               .len = len,
+                               .protected_map = a->layer->protected_map,
+                               .salt = h->salt,
+                               .secret = a->key->secret};
+    return h->salt.len > 0 && security_cose_derive(&a->s, &k, a->crypto, a->room) ? SECURITY_OK
+                                                                                  : SECURITY_WRONG;
+}
 
 /* The key of the body's algorithm: the given one, or the recipient's. */
 static enum security_verdict find_secret(struct accepting *a, struct slice *out)
@@ -99,7 +190,6 @@ static enum security_verdict find_secret(struct accepting *a, struct slice *out)
     const struct cose_headers *h = &a->layer->headers;
     const int64_t content = a->m.body.headers.alg;
     const size_t len = security_cose_key_bytes(content);
-    const struct crypto *c = a->crypto;
     const bool direct = a->m.len == 0 || h->alg == COSE_DIRECT;
     if (len == 0 || (a->m.len > 0 && !h->has_alg))
         return SECURITY_UNKNOWN;
@@ -109,18 +199,7 @@ static enum security_verdict find_secret(struct accepting *a, struct slice *out)
     if (direct)
         return a->layer->value.len == 0 || a->m.len == 0 ? SECURITY_OK : SECURITY_MALFORMED;
     *out = slice_of(a->room, len);
-    if (h->alg == COSE_HKDF_512)
-        return security_cose_derive(&a->s, content, a->layer->protected_map, h->salt,
-                                    a->key->secret, c, a->room)
-                   ? SECURITY_OK
-                   : SECURITY_WRONG;
-    if (h->alg != COSE_A128KW && h->alg != COSE_A256KW)
-        return SECURITY_UNKNOWN;
-    if (a->layer->value.len != len + 8 || a->layer->protected_map.len > 0)
-        return SECURITY_MALFORMED;
-    return c->unwrap(c->self, a->key->secret, a->layer->value, a->room)
-               ? SECURITY_OK
-               : security_crypto_failed(c, SECURITY_WRONG);
+    return receive_key(a, content, len);
 }
 
 static bool build_parts(const struct accepting *a, struct cose_parts *p,
@@ -182,7 +261,7 @@ static struct slice find_certificate(const struct accepting *a, struct crypto_ce
 #define DTN_EPOCH_S 946684800 /* 2000-01-01, Unix time */
 
 /* The public key: the given one, or that of a valid certificate. */
-static enum security_verdict find_public(struct accepting *a, enum crypto_curve want,
+static enum security_verdict find_public(struct accepting *a, enum crypto_family want,
                                          uint8_t room[CRYPTO_PUBLIC_MAX], struct slice *out)
 {
     const struct crypto_signatures *c = &a->crypto->signatures;
@@ -190,7 +269,7 @@ static enum security_verdict find_public(struct accepting *a, enum crypto_curve 
     const uint64_t ms = created != 0 ? created : a->dtn_ms;
     struct crypto_certificates of = {
         .unix_s = (int64_t)(ms / 1000) + DTN_EPOCH_S, .is_node = is_node, .node = &a->s.source};
-    enum crypto_curve curve;
+    enum crypto_family family;
     size_t len;
     *out = a->key->public_key;
     if (a->key->certificates_len == 0)
@@ -198,10 +277,10 @@ static enum security_verdict find_public(struct accepting *a, enum crypto_curve 
     of.certificate = find_certificate(a, &of);
     if (of.certificate.len == 0)
         return SECURITY_BAD_KEY;
-    if (c->certified(c->self, &of, &curve, room, &len) != NULL)
+    if (c->certified(c->self, &of, &family, room, &len) != NULL)
         return SECURITY_NOT_TRUSTED;
     *out = slice_of(room, len);
-    return curve == want ? SECURITY_OK : SECURITY_BAD_KEY;
+    return family == want ? SECURITY_OK : SECURITY_BAD_KEY;
 }
 
 static enum security_verdict verify_signature(struct accepting *a)
@@ -209,24 +288,23 @@ static enum security_verdict verify_signature(struct accepting *a)
     struct cose_parts p;
     uint8_t room[CRYPTO_PUBLIC_MAX];
     struct slice public_key;
-    enum crypto_curve curve, of_key;
+    struct crypto_scheme scheme, of_key;
     const struct crypto_signatures *c = &a->crypto->signatures;
     const bool many = a->m.id == COSE_SIGN;
     if (!a->layer->alg_protected)
         return SECURITY_MALFORMED;
-    if (!security_cose_curve(a->layer->headers.alg, &curve))
+    if (!security_cose_scheme(a->layer->headers.alg, &scheme))
         return SECURITY_UNKNOWN;
-    if (a->key->alg != 0 && (!security_cose_curve(a->key->alg, &of_key) || of_key != curve))
+    if (a->key->alg != 0 && (!security_cose_scheme(a->key->alg, &of_key) ||
+                             of_key.family != scheme.family || of_key.bits != scheme.bits))
         return SECURITY_BAD_KEY;
-    if (a->layer->value.len != crypto_signature_bytes(curve))
-        return SECURITY_WRONG;
-    const enum security_verdict v = find_public(a, curve, room, &public_key);
+    const enum security_verdict v = find_public(a, scheme.family, room, &public_key);
     if (v != SECURITY_OK)
         return v;
     if (!build_parts(a, &p, many ? a->layer : NULL))
         return SECURITY_NO_TARGET;
-    return c->verify(c->self, curve, public_key, p.at, p.len, a->layer->value) ? SECURITY_OK
-                                                                               : SECURITY_WRONG;
+    return c->verify(c->self, scheme, public_key, p.at, p.len, a->layer->value) ? SECURITY_OK
+                                                                                : SECURITY_WRONG;
 }
 
 enum security_verdict security_cose_verify(const struct security_bundle *b,

@@ -9,8 +9,9 @@
 #include "base/secret.h"
 #include "bp/codec/security_private.h"
 
-enum { ALG = 1, KID = 4, IV = 5, PARTIAL_IV = 6, X5T = 34, SALT = -20, SALT_BYTES = 16 };
-enum { PROTECTED_MAX = 16 };
+enum { ALG = 1, KID = 4, IV = 5, PARTIAL_IV = 6, X5T = 34, SALT = -20 };
+enum { EPHEMERAL_KEY = -1, STATIC_KEY = -2, STATIC_KID = -3 };
+enum { PROTECTED_MAX = 16, SALT_BYTES = 16, ECDSA_MAX = 132 /* P-521 */ };
 
 /* A message in process. */
 struct making {
@@ -24,38 +25,46 @@ struct making {
     uint8_t protected_map[PROTECTED_MAX], recipient_map[PROTECTED_MAX];
     struct slice body_protected, recipient_protected;
     struct slice key; /* that is used */
-    uint8_t content_key[SECURITY_KEY_MAX], wrapped[SECURITY_WRAPPED_MAX], salt[SALT_BYTES];
-    struct slice used_salt;
+    uint8_t content_key[SECURITY_KEY_MAX], salt[SALT_BYTES];
+    const struct cose_recipient *recipient; /* NULL: the message has none */
+    struct slice used_salt;                 /* empty: none */
+    uint8_t wrapped[CRYPTO_SIGNATURE_MAX];  /* the encrypted content key */
+    size_t wrapped_len;
+    uint8_t sender[CRYPTO_PUBLIC_MAX]; /* Diffie-Hellman: this node's public key */
+    size_t sender_len;
+    enum crypto_family family;
     uint8_t iv[SECURITY_IV];
     uint8_t value[CRYPTO_SIGNATURE_MAX]; /* MAC or signature */
     size_t value_len;
 };
 
-static bool has_recipient(int64_t alg)
-{
-    return alg == COSE_A128KW || alg == COSE_A256KW || alg == COSE_HKDF_512;
-}
-
 enum cose_id security_cose_id(const struct security_cose_key *key, uint64_t type)
 {
-    enum crypto_curve curve;
+    struct crypto_scheme scheme;
+    const bool recipient = security_cose_recipient(key->alg) != NULL;
     if (type == SECURITY_BCB)
-        return has_recipient(key->alg) ? COSE_ENCRYPT : COSE_ENCRYPT0;
-    if (has_recipient(key->alg))
+        return recipient ? COSE_ENCRYPT : COSE_ENCRYPT0;
+    if (recipient)
         return COSE_MAC;
-    return security_cose_curve(key->alg, &curve) ? COSE_SIGN1 : COSE_MAC0;
+    return security_cose_scheme(key->alg, &scheme) ? COSE_SIGN1 : COSE_MAC0;
 }
 
 size_t security_cose_message_max(const struct security_cose_key *key)
 {
-    return 120 + key->kid.len + key->salt.len + key->partial_iv.len + CRYPTO_SIGNATURE_MAX +
-           SECURITY_WRAPPED_MAX;
+    struct crypto_scheme scheme;
+    const struct cose_recipient *r = security_cose_recipient(key->alg);
+    const bool rsa = security_cose_scheme(key->alg, &scheme)
+                         ? scheme.family == CRYPTO_RSA
+                         : r != NULL && r->means == COSE_ENCAPSULATES;
+    const size_t sender = r != NULL && r->means == COSE_AGREES ? COSE_KEY_PUBLIC_MAX : 0;
+    return 120 + key->kid.len + key->salt.len + key->partial_iv.len + key->static_kid.len + sender +
+           (rsa ? CRYPTO_SIGNATURE_MAX : ECDSA_MAX) + SECURITY_WRAPPED_MAX;
 }
 
 /* A recipient's content key is for the profile's strongest common algorithms. */
 static int64_t content_of(const struct security_cose_key *key, uint64_t type)
 {
-    if (!has_recipient(key->alg))
+    if (security_cose_recipient(key->alg) == NULL)
         return key->alg;
     return type == SECURITY_BIB ? COSE_HMAC_384 : COSE_A256GCM;
 }
@@ -71,52 +80,139 @@ static struct slice write_map(uint8_t room[PROTECTED_MAX], int64_t alg)
 
 /* ---- keys ---- */
 
-static enum security_verdict derive_key(struct making *m)
+/* A given salt that is empty but not NULL: none is used. */
+static bool choose_salt(struct making *m)
 {
     const struct security_cose_key *k = m->r->cose;
-    m->recipient_protected = write_map(m->recipient_map, k->alg);
-    m->used_salt = k->salt.len > 0 ? k->salt : slice_of(m->salt, sizeof m->salt);
-    if (k->salt.len == 0 && !m->crypto->random(m->crypto->self, m->salt, sizeof m->salt))
+    m->used_salt = k->salt.data != NULL ? k->salt : slice_of(m->salt, sizeof m->salt);
+    return k->salt.data != NULL || m->crypto->random(m->crypto->self, m->salt, sizeof m->salt);
+}
+
+static struct cose_kdf kdf_of(const struct making *m)
+{
+    return (struct cose_kdf){.bits = m->recipient->bits,
+                             .alg = m->alg,
+                             .len = m->key.len,
+                             .protected_map = m->recipient_protected,
+                             .salt = m->used_salt,
+                             .secret = m->r->cose->secret};
+}
+
+static enum security_verdict derive_key(struct making *m)
+{
+    const struct cose_kdf k = kdf_of(m);
+    return security_cose_derive(m->s, &k, m->crypto, m->content_key) ? SECURITY_OK
+                                                                     : SECURITY_NO_CRYPTO;
+}
+
+static bool choose_content_key(struct making *m)
+{
+    const struct slice given = m->r->content_key;
+    if (given.len == 0)
+        return m->crypto->random(m->crypto->self, m->content_key, m->key.len);
+    assert(given.len == m->key.len);
+    memcpy(m->content_key, given.data, given.len);
+    return true;
+}
+
+static enum security_verdict wrap_key(struct making *m, struct slice kek)
+{
+    m->wrapped_len = m->key.len + 8;
+    if (!choose_content_key(m))
         return SECURITY_NO_CRYPTO;
-    return security_cose_derive(m->s, m->alg, m->recipient_protected, m->used_salt, k->secret,
-                                m->crypto, m->content_key)
+    return m->crypto->wrap(m->crypto->self, kek, m->key, m->wrapped)
+               ? SECURITY_OK
+               : security_crypto_failed(m->crypto, SECURITY_NO_CRYPTO);
+}
+
+/* A new key for this block, or this node's long-term key; and its public key. */
+static bool choose_sender(struct making *m, uint8_t room[CRYPTO_EPHEMERAL_MAX], struct slice *out)
+{
+    const struct security_cose_key *k = m->r->cose;
+    const struct crypto_signatures *c = &m->crypto->signatures;
+    const struct crypto_exchange *e = &m->crypto->exchange;
+    uint8_t unused[CRYPTO_PUBLIC_MAX];
+    size_t len;
+    *out = m->recipient->is_static ? k->secret : k->ephemeral;
+    if (!c->public_of(c->self, k->public_key, false, &m->family, unused, &len))
+        return false;
+    if (out->len == 0) {
+        if (!e->generate(e->self, m->family, room, &len))
+            return false;
+        *out = slice_of(room, len);
+    }
+    return c->public_of(c->self, *out, true, &m->family, m->sender, &m->sender_len);
+}
+
+static enum security_verdict agree_key(struct making *m)
+{
+    uint8_t room[CRYPTO_EPHEMERAL_MAX], kek[SECURITY_KEY_MAX];
+    struct slice sender;
+    const struct cose_recipient *r = m->recipient;
+    enum security_verdict v = SECURITY_NO_CRYPTO;
+    if (choose_sender(m, room, &sender) &&
+        security_cose_agree(m->s, r, kdf_of(m), sender, m->r->cose->public_key, m->crypto,
+                            r->wrap != 0 ? kek : m->content_key))
+        v = r->wrap != 0 ? wrap_key(m, slice_of(kek, security_cose_wrap_bytes(r->wrap)))
+                         : SECURITY_OK;
+    secret_wipe(room, sizeof room);
+    secret_wipe(kek, sizeof kek);
+    return v;
+}
+
+static enum security_verdict encapsulate_key(struct making *m)
+{
+    const struct crypto_exchange *e = &m->crypto->exchange;
+    return choose_content_key(m) && e->seal_key(e->self, m->recipient->bits, m->r->cose->public_key,
+                                                m->key, m->wrapped, &m->wrapped_len)
                ? SECURITY_OK
                : SECURITY_NO_CRYPTO;
 }
 
-static enum security_verdict wrap_key(struct making *m, size_t len)
+static enum security_verdict make_key(struct making *m)
 {
-    const struct slice given = m->r->content_key;
-    if (given.len > 0) {
-        assert(given.len == len);
-        memcpy(m->content_key, given.data, len);
-    } else if (!m->crypto->random(m->crypto->self, m->content_key, len)) {
+    const enum cose_means means = m->recipient->means;
+    const bool binds = means == COSE_DERIVES || means == COSE_AGREES;
+    m->recipient_protected =
+        binds ? write_map(m->recipient_map, m->r->cose->alg) : slice_of(NULL, 0);
+    if (binds && !choose_salt(m))
         return SECURITY_NO_CRYPTO;
-    }
-    m->recipient_protected = slice_of(NULL, 0);
-    return m->crypto->wrap(m->crypto->self, m->r->cose->secret, m->key, m->wrapped)
-               ? SECURITY_OK
-               : security_crypto_failed(m->crypto, SECURITY_NO_CRYPTO);
+    return means == COSE_DERIVES  ? derive_key(m)
+           : means == COSE_AGREES ? agree_key(m)
+           : means == COSE_WRAPS  ? wrap_key(m, m->r->cose->secret)
+                                  : encapsulate_key(m);
+}
+
+/* Has the key the part that the source needs, and may it serve for this type of block? */
+static bool key_fits(const struct making *m, uint64_t type, size_t len)
+{
+    const struct security_cose_key *k = m->r->cose;
+    const struct cose_recipient *r = m->recipient;
+    struct crypto_scheme scheme;
+    const bool cipher = m->alg == COSE_A128GCM || m->alg == COSE_A256GCM;
+    if (r != NULL && type == SECURITY_BIB && !security_cose_proves_source(r))
+        return false;
+    if (r != NULL && r->means >= COSE_AGREES)
+        return k->public_key.len > 0 && (k->secret.len > 0 || !r->is_static);
+    return k->secret.len > 0 &&
+           (security_cose_scheme(m->alg, &scheme) ? type == SECURITY_BIB
+                                                  : len > 0 && cipher == (type == SECURITY_BCB));
 }
 
 static enum security_verdict choose_key(struct making *m, uint64_t type)
 {
     const struct security_cose_key *k = m->r->cose;
-    enum crypto_curve curve;
+    m->recipient = security_cose_recipient(k->alg);
     m->alg = content_of(k, type);
     m->body_protected = write_map(m->protected_map, m->alg);
     m->key = k->secret;
     const size_t len = security_cose_key_bytes(m->alg);
-    const bool cipher = m->alg == COSE_A128GCM || m->alg == COSE_A256GCM;
-    const bool fits = security_cose_curve(m->alg, &curve)
-                          ? type == SECURITY_BIB
-                          : len > 0 && cipher == (type == SECURITY_BCB);
-    if (!fits || k->secret.len == 0)
+    if (!key_fits(m, type, len))
         return SECURITY_BAD_KEY;
-    if (!has_recipient(k->alg))
+    if (m->recipient == NULL)
         return SECURITY_OK;
     m->key = slice_of(m->content_key, len);
-    return k->alg == COSE_HKDF_512 ? derive_key(m) : wrap_key(m, len);
+    return make_key(m);
 }
 
 /* ---- results ---- */
@@ -124,16 +220,15 @@ static enum security_verdict choose_key(struct making *m, uint64_t type)
 static enum security_verdict sign_target(struct making *m, const struct bundle_block *target)
 {
     struct cose_parts p;
-    enum crypto_curve curve;
+    struct crypto_scheme scheme;
     const struct crypto *c = m->crypto;
     if (!security_cose_parts(&p, m->b, m->s, target, m->security, m->id, m->body_protected, NULL))
         return SECURITY_NO_TARGET;
-    if (security_cose_curve(m->alg, &curve)) {
-        m->value_len = crypto_signature_bytes(curve);
-        return c->signatures.sign(c->signatures.self, curve, m->key, p.at, p.len, m->value)
+    if (security_cose_scheme(m->alg, &scheme))
+        return c->signatures.sign(c->signatures.self, scheme, m->key, p.at, p.len, m->value,
+                                  &m->value_len)
                    ? SECURITY_OK
                    : SECURITY_NO_CRYPTO;
-    }
     m->value_len = security_cose_key_bytes(m->alg);
     return c->mac(c->self, (unsigned)m->value_len * 8, m->key, p.at, p.len, m->value)
                ? SECURITY_OK
@@ -230,29 +325,44 @@ static size_t count_names(const struct making *m)
     return has_kid(m) || m->r->cose->identify == SECURITY_BY_X5T;
 }
 
+/* Diffie-Hellman: the new key, or the name of the long-term one. */
+static void put_sender(struct making *m, struct writer *w)
+{
+    const struct slice kid = m->r->cose->static_kid;
+    if (m->recipient->is_static && kid.len > 0) {
+        item_put_int(w, STATIC_KID);
+        put_bytes(w, kid);
+        return;
+    }
+    item_put_int(w, m->recipient->is_static ? STATIC_KEY : EPHEMERAL_KEY);
+    if (!cose_key_put(w, m->family, slice_of(m->sender, m->sender_len)))
+        w->bad = true;
+}
+
 static void put_recipient(struct making *m, struct writer *w)
 {
-    const struct security_cose_key *k = m->r->cose;
-    const bool wraps = k->alg != COSE_HKDF_512;
+    const bool agrees = m->recipient->means == COSE_AGREES, plain = m->recipient_protected.len == 0;
     item_put_array(w, 1);
     item_put_array(w, 3);
     put_bytes(w, m->recipient_protected);
-    item_put_map(w, 1 + count_names(m));
-    if (wraps) {
+    item_put_map(w, plain + count_names(m) + agrees + (m->used_salt.len > 0));
+    if (plain) {
         item_put_int(w, ALG);
-        item_put_int(w, k->alg);
+        item_put_int(w, m->r->cose->alg);
     }
     put_key_name(m, w);
-    if (!wraps) {
+    if (agrees)
+        put_sender(m, w);
+    if (m->used_salt.len > 0) {
         item_put_int(w, SALT);
         put_bytes(w, m->used_salt);
     }
-    put_bytes(w, wraps ? slice_of(m->wrapped, m->key.len + 8) : slice_of(NULL, 0));
+    put_bytes(w, slice_of(m->wrapped, m->wrapped_len));
 }
 
 static void put_message(struct making *m, struct writer *w)
 {
-    const bool recipient = has_recipient(m->r->cose->alg), cipher = cose_id_is_cipher(m->id);
+    const bool recipient = m->recipient != NULL, cipher = cose_id_is_cipher(m->id);
     const struct slice partial = m->r->cose->partial_iv;
     item_put_array(w, 3u + !cipher + recipient);
     put_bytes(w, m->body_protected);

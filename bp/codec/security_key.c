@@ -10,34 +10,55 @@
 
 #include "base/secret.h"
 
+enum { COSE_KEY_MAX = 4096 }; /* bytes of a COSE_Key in a line */
 enum {
     FOR_MAC = SECURITY_SERVES_BIB | SECURITY_SERVES_COSE_BIB,
     FOR_CIPHER = SECURITY_SERVES_BCB | SECURITY_SERVES_COSE_BCB,
     FOR_COSE = SECURITY_SERVES_COSE_BIB | SECURITY_SERVES_COSE_BCB,
+    SIGNS = SECURITY_SERVES_COSE_BIB,
+    ENCRYPTS = SECURITY_SERVES_COSE_BCB,
 };
 static const struct {
     const char *text;
     unsigned services;
     size_t secret; /* bytes; 0: any, HMAC (RFC 2104) */
     int64_t cose;
+    enum key_form form;
 } algorithms[SECURITY_KEY_ALGORITHMS] = {
-    [SECURITY_KEY_HMAC_256] = {"hmac-sha-256", FOR_MAC, 0, COSE_HMAC_256},
-    [SECURITY_KEY_HMAC_384] = {"hmac-sha-384", FOR_MAC, 0, COSE_HMAC_384},
-    [SECURITY_KEY_HMAC_512] = {"hmac-sha-512", FOR_MAC, 0, COSE_HMAC_512},
-    [SECURITY_KEY_AES_128] = {"aes-128-gcm", FOR_CIPHER, 16, COSE_A128GCM},
-    [SECURITY_KEY_AES_256] = {"aes-256-gcm", FOR_CIPHER, 32, COSE_A256GCM},
-    [SECURITY_KEY_WRAP_128] = {"aes-128-kw", FOR_MAC | FOR_CIPHER, 16, COSE_A128KW},
-    [SECURITY_KEY_WRAP_256] = {"aes-256-kw", FOR_MAC | FOR_CIPHER, 32, COSE_A256KW},
-    [SECURITY_KEY_HKDF_512] = {"hkdf-sha-512", FOR_COSE, 0, COSE_HKDF_512},
-    [SECURITY_KEY_ES256] = {"es256", SECURITY_SERVES_COSE_BIB, 0, COSE_ES256},
-    [SECURITY_KEY_ES384] = {"es384", SECURITY_SERVES_COSE_BIB, 0, COSE_ES384},
-    [SECURITY_KEY_ES512] = {"es512", SECURITY_SERVES_COSE_BIB, 0, COSE_ES512},
-    [SECURITY_KEY_EDDSA] = {"eddsa", SECURITY_SERVES_COSE_BIB, 0, COSE_EDDSA},
-    [SECURITY_KEY_ESP256] = {"esp256", SECURITY_SERVES_COSE_BIB, 0, COSE_ESP256},
-    [SECURITY_KEY_ESP384] = {"esp384", SECURITY_SERVES_COSE_BIB, 0, COSE_ESP384},
-    [SECURITY_KEY_ESP512] = {"esp512", SECURITY_SERVES_COSE_BIB, 0, COSE_ESP512},
-    [SECURITY_KEY_ED25519] = {"ed25519", SECURITY_SERVES_COSE_BIB, 0, COSE_ED25519},
-    [SECURITY_KEY_X509] = {"x509", SECURITY_SERVES_COSE_BIB, 0, 0},
+    [SECURITY_KEY_HMAC_256] = {"hmac-sha-256", FOR_MAC, 0, COSE_HMAC_256, FORM_SECRET},
+    [SECURITY_KEY_HMAC_384] = {"hmac-sha-384", FOR_MAC, 0, COSE_HMAC_384, FORM_SECRET},
+    [SECURITY_KEY_HMAC_512] = {"hmac-sha-512", FOR_MAC, 0, COSE_HMAC_512, FORM_SECRET},
+    [SECURITY_KEY_AES_128] = {"aes-128-gcm", FOR_CIPHER, 16, COSE_A128GCM, FORM_SECRET},
+    [SECURITY_KEY_AES_256] = {"aes-256-gcm", FOR_CIPHER, 32, COSE_A256GCM, FORM_SECRET},
+    [SECURITY_KEY_WRAP_128] = {"aes-128-kw", FOR_MAC | FOR_CIPHER, 16, COSE_A128KW, FORM_SECRET},
+    [SECURITY_KEY_WRAP_256] = {"aes-256-kw", FOR_MAC | FOR_CIPHER, 32, COSE_A256KW, FORM_SECRET},
+    [SECURITY_KEY_HKDF_512] = {"hkdf-sha-512", FOR_COSE, 0, COSE_HKDF_512, FORM_SECRET},
+    [SECURITY_KEY_ES256] = {"es256", SIGNS, 0, COSE_ES256, FORM_SIGNER},
+    [SECURITY_KEY_ES384] = {"es384", SIGNS, 0, COSE_ES384, FORM_SIGNER},
+    [SECURITY_KEY_ES512] = {"es512", SIGNS, 0, COSE_ES512, FORM_SIGNER},
+    [SECURITY_KEY_EDDSA] = {"eddsa", SIGNS, 0, COSE_EDDSA, FORM_SIGNER},
+    [SECURITY_KEY_ESP256] = {"esp256", SIGNS, 0, COSE_ESP256, FORM_SIGNER},
+    [SECURITY_KEY_ESP384] = {"esp384", SIGNS, 0, COSE_ESP384, FORM_SIGNER},
+    [SECURITY_KEY_ESP512] = {"esp512", SIGNS, 0, COSE_ESP512, FORM_SIGNER},
+    [SECURITY_KEY_ED25519] = {"ed25519", SIGNS, 0, COSE_ED25519, FORM_SIGNER},
+    [SECURITY_KEY_PS256] = {"ps256", SIGNS, 0, COSE_PS256, FORM_SIGNER},
+    [SECURITY_KEY_PS384] = {"ps384", SIGNS, 0, COSE_PS384, FORM_SIGNER},
+    [SECURITY_KEY_PS512] = {"ps512", SIGNS, 0, COSE_PS512, FORM_SIGNER},
+    [SECURITY_KEY_ES_HKDF_256] = {"ecdh-es-hkdf-256", ENCRYPTS, 0, COSE_ECDH_ES_HKDF_256,
+                                  FORM_RECIPIENT},
+    [SECURITY_KEY_ES_HKDF_512] = {"ecdh-es-hkdf-512", ENCRYPTS, 0, COSE_ECDH_ES_HKDF_512,
+                                  FORM_RECIPIENT},
+    [SECURITY_KEY_ES_A128KW] = {"ecdh-es-a128kw", ENCRYPTS, 0, COSE_ECDH_ES_A128KW, FORM_RECIPIENT},
+    [SECURITY_KEY_ES_A256KW] = {"ecdh-es-a256kw", ENCRYPTS, 0, COSE_ECDH_ES_A256KW, FORM_RECIPIENT},
+    [SECURITY_KEY_SS_HKDF_256] = {"ecdh-ss-hkdf-256", FOR_COSE, 0, COSE_ECDH_SS_HKDF_256,
+                                  FORM_BOTH},
+    [SECURITY_KEY_SS_HKDF_512] = {"ecdh-ss-hkdf-512", FOR_COSE, 0, COSE_ECDH_SS_HKDF_512,
+                                  FORM_BOTH},
+    [SECURITY_KEY_SS_A128KW] = {"ecdh-ss-a128kw", FOR_COSE, 0, COSE_ECDH_SS_A128KW, FORM_BOTH},
+    [SECURITY_KEY_SS_A256KW] = {"ecdh-ss-a256kw", FOR_COSE, 0, COSE_ECDH_SS_A256KW, FORM_BOTH},
+    [SECURITY_KEY_OAEP_256] = {"rsa-oaep-256", ENCRYPTS, 0, COSE_OAEP_256, FORM_RECIPIENT},
+    [SECURITY_KEY_OAEP_512] = {"rsa-oaep-512", ENCRYPTS, 0, COSE_OAEP_512, FORM_RECIPIENT},
+    [SECURITY_KEY_X509] = {"x509", SIGNS, 0, 0, FORM_ANCHORS},
 };
 enum { HMAC_LEAST = 16 }; /* bytes; shorter keys can be guessed */
 
@@ -63,9 +84,17 @@ int64_t security_algorithm_cose(enum security_algorithm a)
     return algorithms[a].cose;
 }
 
-bool security_algorithm_is_public(enum security_algorithm a)
+enum security_algorithm security_algorithm_of_cose(int64_t alg)
 {
-    return a >= SECURITY_KEY_ES256 && a <= SECURITY_KEY_X509;
+    int i = 0;
+    while (i < SECURITY_KEY_ALGORITHMS && (alg == 0 || algorithms[i].cose != alg))
+        i++;
+    return (enum security_algorithm)i;
+}
+
+enum key_form security_algorithm_form(enum security_algorithm a)
+{
+    return algorithms[a].form;
 }
 
 /* ---- reading ---- */
@@ -76,6 +105,7 @@ struct key_reader {
     size_t cap;
     unsigned line;
     bool has_algorithm, has_secret, wrong, has_identify;
+    int64_t cose_alg; /* of a COSE_Key; 0: none */
     struct pem_reader pem;
 };
 
@@ -86,7 +116,7 @@ static void refuse_line(struct key_reader *r, const char *text)
     r->wrong = true;
 }
 
-static bool is_word(struct slice s)
+bool security_key_is_word(struct slice s)
 {
     for (size_t i = 0; i < s.len; i++) {
         const uint8_t c = s.data[i];
@@ -94,17 +124,17 @@ static bool is_word(struct slice s)
               c == '-' || c == '_' || c == '.'))
             return false;
     }
-    return s.len > 0;
+    return s.len > 0 && s.len < SECURITY_KEY_ID;
 }
 
 bool security_key_id_valid(const char *id)
 {
-    return strlen(id) < SECURITY_KEY_ID && is_word(slice_of(id, strlen(id)));
+    return security_key_is_word(slice_of(id, strlen(id)));
 }
 
 static void read_id(struct key_reader *r, struct slice v)
 {
-    if (!is_word(v) || v.len >= SECURITY_KEY_ID) {
+    if (!security_key_is_word(v)) {
         refuse_line(r, "id: write 1 to 63 letters, digits, '-', '_' or '.'");
         return;
     }
@@ -128,7 +158,9 @@ static void read_algorithm(struct key_reader *r, struct slice v)
     }
     refuse_line(r, "algorithm: write hmac-sha-256, hmac-sha-384, hmac-sha-512, aes-128-gcm, "
                    "aes-256-gcm, aes-128-kw or aes-256-kw; or, for COSE, hkdf-sha-512, es256, "
-                   "es384, es512, eddsa, esp256, esp384, esp512, ed25519 or x509");
+                   "es384, es512, eddsa, esp256, esp384, esp512, ed25519, ps256, ps384, ps512, "
+                   "x509, rsa-oaep-256, rsa-oaep-512, or ecdh-es- or ecdh-ss- with hkdf-256, "
+                   "hkdf-512, a128kw or a256kw");
 }
 
 /* Days from 2000-01-01 to the first day of the month. */
@@ -246,6 +278,13 @@ static void read_kid(struct key_reader *r, struct slice v)
         refuse_line(r, "kid: write 2 to 128 hexadecimal digits");
 }
 
+static void read_sender(struct key_reader *r, struct slice v)
+{
+    r->key->static_kid_len = v.len / 2;
+    if (!read_hex(v, r->key->static_kid, sizeof r->key->static_kid))
+        refuse_line(r, "sender_kid: write 2 to 128 hexadecimal digits");
+}
+
 static void read_base(struct key_reader *r, struct slice v)
 {
     r->key->base_iv_len = SECURITY_IV;
@@ -280,6 +319,32 @@ static void read_secret(struct key_reader *r, struct slice v)
     r->has_secret = true;
 }
 
+/* Its algorithm counts where the file names none. */
+static void read_cose_key(struct key_reader *r, struct slice v)
+{
+    uint8_t map[COSE_KEY_MAX];
+    char text[200];
+    struct cose_key c;
+    const char *wrong = "write its CBOR as hexadecimal digits";
+    if (read_hex(v, map, sizeof map))
+        wrong = cose_key_parse(slice_of(map, v.len / 2), &c);
+    if (wrong == NULL && c.has_alg) {
+        r->cose_alg = c.alg;
+        if (security_algorithm_of_cose(c.alg) == SECURITY_KEY_ALGORITHMS)
+            wrong = "its alg (3) is not implemented";
+        else if (!r->has_algorithm)
+            r->key->algorithm = security_algorithm_of_cose(c.alg);
+        r->has_algorithm = true;
+    }
+    if (wrong == NULL)
+        wrong = security_key_take(r->key, &c);
+    r->has_secret = r->has_secret || r->key->secret_len > 0;
+    snprintf(text, sizeof text, "cose_key: %s", wrong != NULL ? wrong : "");
+    if (wrong != NULL)
+        refuse_line(r, text);
+    secret_wipe(map, sizeof map);
+}
+
 static struct slice trim_blanks(struct slice s)
 {
     while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t')) {
@@ -310,15 +375,20 @@ static void read_value(struct key_reader *r, struct slice name, struct slice v)
         read_kid(r, v);
     else if (slice_is(name, "base_iv"))
         read_base(r, v);
+    else if (slice_is(name, "sender_kid"))
+        read_sender(r, v);
     else if (slice_is(name, "identify"))
         read_identify(r, v);
+    else if (slice_is(name, "cose_key"))
+        read_cose_key(r, v);
     else if (slice_is(name, "key") && v.len >= 7 && memcmp(v.data, "pkcs11:", 7) == 0)
         read_uri(r, v);
     else if (slice_is(name, "key"))
         read_secret(r, v);
     else
-        refuse_line(r, "expected id, algorithm, from, until, peers, uses, key, kid, identify or "
-                       "base_iv, then a colon; or PEM, which begins with -----BEGIN");
+        refuse_line(r, "expected id, algorithm, from, until, peers, uses, key, cose_key, kid, "
+                       "sender_kid, identify or base_iv, then a colon; or PEM, which begins with "
+                       "-----BEGIN");
 }
 
 static void read_line(struct key_reader *r, struct slice line)
@@ -340,22 +410,50 @@ static void read_line(struct key_reader *r, struct slice line)
     read_value(r, trim_blanks(slice_of(line.data, n)), v);
 }
 
-/* Of a key for signatures, or of trust anchors. */
+static const char *find_identify(const struct key_reader *r)
+{
+    struct security_key *k = r->key;
+    const bool signs = algorithms[k->algorithm].form == FORM_SIGNER;
+    if (!r->has_identify && k->certificates_len > 0)
+        k->identify = signs ? SECURITY_BY_X5CHAIN : SECURITY_BY_X5T;
+    if (k->identify != SECURITY_BY_KID && k->certificates_len == 0)
+        return "identify: x5t and x5chain need a certificate";
+    return k->identify == SECURITY_BY_X5CHAIN && !signs
+               ? "identify: x5chain is for signatures: write x5t or kid"
+               : NULL;
+}
+
+/* Of a public or private key, or of trust anchors. */
 static const char *find_missing_pem(const struct key_reader *r)
 {
     struct security_key *k = r->key;
+    const enum key_form form = algorithms[k->algorithm].form;
     if (r->has_secret || k->base_iv_len > 0)
         return "this algorithm has its key as PEM, not as key: or base_iv:";
-    if (k->algorithm == SECURITY_KEY_X509)
+    if (form == FORM_ANCHORS)
         return k->certificates_len == 0 || k->private_key.len > 0 || k->public_key.len > 0
                    ? "x509 has certificates of trust anchors and no keys: write them as PEM"
                    : NULL;
+    if (form == FORM_BOTH)
+        return k->private_key.len == 0 || k->public_key.len == 0 || k->certificates_len > 0 ||
+                       k->identify != SECURITY_BY_KID
+                   ? "ECDH-SS has this node's private key and the other node's public key, and no "
+                     "certificates: write both as PEM"
+                   : NULL;
     if (k->private_key.len == 0 && k->public_key.len == 0 && k->certificates_len == 0)
         return "a private key, public key or certificate is missing: write it as PEM";
-    if (!r->has_identify && k->certificates_len > 0)
-        k->identify = SECURITY_BY_X5CHAIN;
-    return k->identify != SECURITY_BY_KID && k->certificates_len == 0
-               ? "identify: x5t and x5chain need a certificate"
+    return find_identify(r);
+}
+
+const char *security_key_secret_wrong(const struct security_key *k)
+{
+    const size_t want = k->uri[0] != '\0' ? 0 : algorithms[k->algorithm].secret;
+    if (want == 16 && k->secret_len != want)
+        return "key: this algorithm needs 32 hexadecimal digits";
+    if (want == 32 && k->secret_len != want)
+        return "key: this algorithm needs 64 hexadecimal digits";
+    return k->secret_len < HMAC_LEAST && k->uri[0] == '\0'
+               ? "key: write at least 32 hexadecimal digits"
                : NULL;
 }
 
@@ -366,23 +464,24 @@ static const char *find_missing(const struct key_reader *r)
         return "id is missing: write the word by which rules name this key";
     if (!r->has_algorithm)
         return "algorithm is missing: write one such as hmac-sha-384 or aes-256-gcm";
+    if (r->cose_alg != 0 && r->cose_alg != algorithms[k->algorithm].cose)
+        return "algorithm is not the alg of the COSE_Key: remove the line, or write another key";
     if (r->pem.kind != PEM_NONE)
         return "the PEM has no end: write its line -----END";
     if (k->from_ms >= k->until_ms)
         return "until is not after from: write a later time";
-    if (security_algorithm_is_public(k->algorithm))
+    const enum key_form form = algorithms[k->algorithm].form;
+    if (k->static_kid_len > 0 && form != FORM_BOTH)
+        return "sender_kid is for ECDH-SS alone: remove it";
+    if (form != FORM_SECRET)
         return find_missing_pem(r);
     if (k->der_len > 0 || k->identify != SECURITY_BY_KID)
         return "this algorithm has a secret key: write key: and its digits, and no PEM";
     if (!r->has_secret)
         return "key is missing: write the hexadecimal digits of the key";
-    const size_t want = k->uri[0] != '\0' ? 0 : algorithms[k->algorithm].secret;
-    if (want == 16 && k->secret_len != want)
-        return "key: this algorithm needs 32 hexadecimal digits";
-    if (want == 32 && k->secret_len != want)
-        return "key: this algorithm needs 64 hexadecimal digits";
-    if (k->secret_len < HMAC_LEAST && k->uri[0] == '\0')
-        return "key: write at least 32 hexadecimal digits";
+    const char *wrong = security_key_secret_wrong(k);
+    if (wrong != NULL)
+        return wrong;
     return k->algorithm == SECURITY_KEY_HKDF_512 && k->uri[0] != '\0'
                ? "key: keys of tokens are not used with hkdf-sha-512"
                : NULL;
@@ -410,106 +509,4 @@ int security_key_parse(const char *text, size_t len, struct security_key *out, c
         return 0;
     secret_wipe(out, sizeof *out);
     return HELIO_EFORMAT;
-}
-
-/* ---- choosing ---- */
-
-bool security_key_mark(const struct security_key *k, const struct crypto *crypto, uint64_t *out)
-{
-    static const char text[] = "helio key mark";
-    uint8_t mac[CRYPTO_MAC_MAX];
-    const struct slice label = slice_of(text, sizeof text - 1);
-    const struct slice uri = slice_of(k->uri, strlen(k->uri));
-    const struct slice secret = slice_of(k->secret, k->secret_len);
-    const struct slice der = slice_of(k->der, k->der_len);
-    const struct slice *open = uri.len > 0 ? &uri : der.len > 0 ? &der : NULL;
-    if (!crypto->mac(crypto->self, 256, open != NULL ? label : secret, open != NULL ? open : &label,
-                     1, mac))
-        return false;
-    memcpy(out, mac, sizeof *out);
-    return true;
-}
-
-uint32_t security_sender_of(const struct eid *node)
-{
-    if (node->scheme == EID_IPN && node->allocator == 0 && node->node <= UINT32_MAX)
-        return (uint32_t)node->node;
-    char text[EID_TEXT_MAX];
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    const size_t len = eid_text(node, text);
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
-    return hash;
-}
-
-bool security_key_serves(const struct security_key *k, const struct security_want *w)
-{
-    const bool is_public = security_algorithm_is_public(k->algorithm);
-    if (strcmp(k->id, w->id) != 0 ||
-        (security_algorithm_services(k->algorithm) & security_service_of(w->type, w->cose)) == 0)
-        return false;
-    if (w->source)
-        return !is_public || k->private_key.len > 0;
-    return !is_public || k->public_key.len > 0 || k->certificates_len > 0;
-}
-
-static bool is_usable(const struct security_key *k, const struct security_want *w)
-{
-    return security_key_serves(k, w) &&
-           (k->peers.len == 0 || eid_patterns_match(&k->peers, w->peer)) &&
-           w->dtn_ms >= k->from_ms &&
-           (k->until_ms == UINT64_MAX || (w->dtn_ms > 0 && w->dtn_ms < k->until_ms));
-}
-
-/* Is x preferred to y? For equal times the order in the ring decides. */
-static bool is_newer(const struct security_key *x, const struct security_key *y)
-{
-    return x->from_ms != y->from_ms ? x->from_ms > y->from_ms : x < y;
-}
-
-struct security_key *security_ring_find(struct security_ring *ring, const struct security_want *w,
-                                        size_t i)
-{
-    struct security_key *last = NULL;
-    for (size_t n = 0; n <= i && n < SECURITY_KEY_TRIES; n++) {
-        struct security_key *best = NULL;
-        for (size_t k = 0; k < ring->len; k++) {
-            struct security_key *one = &ring->at[k];
-            if ((last == NULL || is_newer(last, one)) && (best == NULL || is_newer(one, best)) &&
-                one != last && is_usable(one, w))
-                best = one;
-        }
-        if (best == NULL)
-            return NULL;
-        last = best;
-    }
-    return i < SECURITY_KEY_TRIES ? last : NULL;
-}
-
-bool security_ring_has(const struct security_ring *ring, const char *id)
-{
-    for (size_t i = 0; i < ring->len; i++) {
-        if (strcmp(ring->at[i].id, id) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool security_ring_iv(struct security_ring *ring, struct security_key *k, uint8_t iv[SECURITY_IV])
-{
-    if (k->uses >= k->uses_max)
-        return false;
-    if (ring->iv_next >= ring->iv_end &&
-        (ring->reserve == NULL || !ring->reserve(ring->self, ring) ||
-         ring->iv_next >= ring->iv_end))
-        return false;
-    if (k->uses >= k->uses_max) /* the reservation counts ahead */
-        return false;
-    const uint64_t n = ring->iv_next++;
-    k->uses++;
-    for (unsigned i = 0; i < 4; i++)
-        iv[i] = (uint8_t)(ring->sender >> (24 - 8 * i));
-    for (unsigned i = 0; i < 8; i++)
-        iv[4 + i] = (uint8_t)(n >> (56 - 8 * i));
-    return true;
 }

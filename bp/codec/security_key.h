@@ -22,7 +22,12 @@
  *     identify: x5chain                # how a source names its key: kid, x5t or x5chain
  *     kid: 4578616d706c65              # hexadecimal; the key identifier (optional: the id's text)
  *     base_iv: 6f3093eba5d8...         # hexadecimal; for messages with a Partial IV (optional)
+ *     sender_kid: 53656e646572         # hexadecimal; ECDH-SS: of the sender's key (optional)
  *     -----BEGIN PRIVATE KEY-----
+ *
+ * `cose_key: a40102…` (hexadecimal) may be there in place of `key` or PEM: a COSE_Key (RFC 9052
+ * §7). A file may also be a COSE_Key or COSE_KeySet in CBOR; its keys are named by their
+ * identifiers (kid), and have no times and peers.
  */
 #ifndef BP_SECURITY_KEY_H
 #define BP_SECURITY_KEY_H
@@ -50,6 +55,19 @@ enum security_algorithm {
     SECURITY_KEY_ESP384,
     SECURITY_KEY_ESP512,
     SECURITY_KEY_ED25519,
+    SECURITY_KEY_PS256, /* RSASSA-PSS */
+    SECURITY_KEY_PS384,
+    SECURITY_KEY_PS512,
+    SECURITY_KEY_ES_HKDF_256, /* ECDH-ES: the other end's public key, or the own private one */
+    SECURITY_KEY_ES_HKDF_512,
+    SECURITY_KEY_ES_A128KW,
+    SECURITY_KEY_ES_A256KW,
+    SECURITY_KEY_SS_HKDF_256, /* ECDH-SS: the other end's public key and the own private one */
+    SECURITY_KEY_SS_HKDF_512,
+    SECURITY_KEY_SS_A128KW,
+    SECURITY_KEY_SS_A256KW,
+    SECURITY_KEY_OAEP_256, /* RSAES-OAEP */
+    SECURITY_KEY_OAEP_512,
     SECURITY_KEY_X509, /* trust anchors: verify signatures whose certificates lead to them */
     SECURITY_KEY_ALGORITHMS
 };
@@ -68,7 +86,7 @@ unsigned security_service_of(uint64_t type, bool cose);
 
 #define SECURITY_KEY_ID 64      /* bytes of an id, with its zero */
 #define SECURITY_KEY_FILE 16384 /* bytes of a key file at most */
-#define SECURITY_KEY_DER 4096   /* bytes of its public and private keys and certificates */
+#define SECURITY_KEY_DER 8192   /* bytes of its public and private keys and certificates */
 #define SECURITY_KEY_URI 512    /* bytes of a key's URI, with its zero */
 #define SECURITY_KEYS_MAX 64    /* keys of a ring */
 #define SECURITY_KEY_TRIES 4    /* keys of one id that a verifier tries */
@@ -77,6 +95,14 @@ unsigned security_service_of(uint64_t type, bool cose);
 
 struct security_der {
     uint16_t at, len; /* in `der`; len 0: none */
+};
+
+/* What a key may be used for; key_ops of a COSE_Key. */
+enum security_key_use {
+    SECURITY_USE_ANY,
+    SECURITY_USE_SOURCE, /* to sign or encrypt only */
+    SECURITY_USE_ACCEPTOR,
+    SECURITY_USE_NONE,
 };
 
 struct security_key {
@@ -95,8 +121,11 @@ struct security_key {
     size_t secret_len;
     /* The context COSE */
     enum security_identify identify;
+    enum security_key_use use;
     uint8_t kid[SECURITY_KEY_ID];
     size_t kid_len;
+    uint8_t static_kid[SECURITY_KEY_ID]; /* sender_kid */
+    size_t static_kid_len;
     uint8_t base_iv[SECURITY_IV];
     size_t base_iv_len;
     struct security_der private_key, public_key, certificates[COSE_CHAIN_MAX];
@@ -112,6 +141,13 @@ bool security_key_id_valid(const char *id);
  * algorithm: …"; `cap` bytes) and *out wiped. The reason never contains a part of the secret. */
 int security_key_parse(const char *text, size_t len, struct security_key *out, char *why,
                        size_t cap);
+
+/* Is it a file of COSE_Keys (CBOR), and no text? */
+bool security_key_is_cose(const char *text, size_t len);
+/* Parses key i (from 0) of a COSE_Key or COSE_KeySet; *count: how many there are. Otherwise as
+ * security_key_parse; the reason begins with "key 1 (kid …): ". */
+int security_key_parse_cose(const char *text, size_t len, size_t i, size_t *count,
+                            struct security_key *out, char *why, size_t cap);
 
 /* After parsing: a private or public key is one of its algorithm, and belongs to its certificate;
  * the public key of a private one is added. HELIO_EFORMAT with the reason in `why`. */
@@ -150,7 +186,7 @@ struct security_want {
     const struct eid *peer; /* the node at the other end */
     uint64_t dtn_ms;        /* 0: no clock; then only keys without times match */
 };
-/* Has the key this id, and is its algorithm and its secret or public part for this? */
+/* Has the key this id, and are its algorithm, its parts and its use for this? */
 bool security_key_serves(const struct security_key *k, const struct security_want *w);
 /* The i-th key that serves, for this peer and at this time. The key that became valid last is the
  * first. NULL: there are no more. */

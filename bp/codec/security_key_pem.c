@@ -26,6 +26,7 @@ static const char *begin_text(struct pem_reader *r, struct slice label,
         enum pem_kind kind;
     } labels[] = {{"PRIVATE KEY-----", PEM_PRIVATE},
                   {"EC PRIVATE KEY-----", PEM_PRIVATE},
+                  {"RSA PRIVATE KEY-----", PEM_PRIVATE},
                   {"PUBLIC KEY-----", PEM_PUBLIC},
                   {"CERTIFICATE-----", PEM_CERTIFICATE}};
     *r = (struct pem_reader){.kind = PEM_NONE, .start = k->der_len};
@@ -34,7 +35,7 @@ static const char *begin_text(struct pem_reader *r, struct slice label,
             r->kind = labels[i].kind;
     }
     return r->kind == PEM_NONE
-               ? "expected PEM of a PRIVATE KEY, EC PRIVATE KEY, PUBLIC KEY or CERTIFICATE"
+               ? "expected PEM of a PRIVATE KEY, EC or RSA PRIVATE KEY, PUBLIC KEY or CERTIFICATE"
                : NULL;
 }
 
@@ -85,7 +86,7 @@ static const char *read_character(struct pem_reader *r, uint8_t c, struct securi
         return NULL;
     for (unsigned i = 0; i < 3 - *padding; i++) {
         if (k->der_len == SECURITY_KEY_DER)
-            return "keys and certificates have more than 4096 bytes";
+            return "keys and certificates have more than 8192 bytes";
         k->der[k->der_len++] = (uint8_t)(r->bits >> (16 - 8 * i));
     }
     r->characters = 0;
@@ -126,64 +127,122 @@ static int refuse_key(char *why, size_t cap, const char *text)
     return HELIO_EFORMAT;
 }
 
-static int add_public(struct security_key *k, const uint8_t *der, size_t len, char *why, size_t cap)
+/* A public key that was found, as OpenSSL writes it. */
+struct found {
+    enum crypto_family family;
+    uint8_t der[CRYPTO_PUBLIC_MAX];
+    size_t len; /* 0: none */
+};
+
+static bool is_same(const struct found *a, const struct found *b)
 {
-    if (k->public_key.len > 0)
-        return slice_equal(view_of(k, k->public_key), slice_of(der, len))
-                   ? 0
-                   : refuse_key(why, cap,
-                                "the public key is not that of the private key or "
-                                "certificate");
-    if (len > SECURITY_KEY_DER - k->der_len)
-        return refuse_key(why, cap, "keys and certificates have more than 4096 bytes");
-    memcpy(k->der + k->der_len, der, len);
-    k->public_key = (struct security_der){.at = (uint16_t)k->der_len, .len = (uint16_t)len};
-    k->der_len += len;
+    return slice_equal(slice_of(a->der, a->len), slice_of(b->der, b->len));
+}
+
+/* It is the key's public one from now on. */
+static int keep_public(struct security_key *k, const struct found *f, char *why, size_t cap)
+{
+    if (slice_equal(view_of(k, k->public_key), slice_of(f->der, f->len)))
+        return 0;
+    if (f->len > SECURITY_KEY_DER - k->der_len)
+        return refuse_key(why, cap, "keys and certificates have more than 8192 bytes");
+    memcpy(k->der + k->der_len, f->der, f->len);
+    k->public_key = (struct security_der){.at = (uint16_t)k->der_len, .len = (uint16_t)f->len};
+    k->der_len += f->len;
     return 0;
 }
 
-/* A key on another curve than the algorithm's. */
-static int refuse_curve(const struct security_key *k, char *why, size_t cap)
+/* Are keys of this family keys of the algorithm? */
+static bool is_family(enum security_algorithm a, enum crypto_family family)
+{
+    struct crypto_scheme scheme;
+    const int64_t alg = security_algorithm_cose(a);
+    const struct cose_recipient *r = security_cose_recipient(alg);
+    if (security_cose_scheme(alg, &scheme))
+        return family == scheme.family;
+    return r != NULL &&
+           (r->means == COSE_ENCAPSULATES ? family == CRYPTO_RSA
+                                          : family <= CRYPTO_P521 || family == CRYPTO_X25519);
+}
+
+static int refuse_family(const struct security_key *k, char *why, size_t cap)
 {
     snprintf(why, cap, "the key is not one of the algorithm %s",
              security_algorithm_text(k->algorithm));
     return HELIO_EFORMAT;
 }
 
-int security_key_check(struct security_key *k, const struct crypto *crypto, char *why, size_t cap)
+/* The public key of one of the key's parts; without it len is 0. */
+static int find_part(const struct security_key *k, struct security_der part, bool is_private,
+                     const struct crypto *crypto, struct found *out, char *why, size_t cap)
+{
+    const struct crypto_signatures *c = &crypto->signatures;
+    out->len = 0;
+    if (part.len == 0)
+        return 0;
+    return c->public_of(c->self, view_of(k, part), is_private, &out->family, out->der, &out->len) &&
+                   is_family(k->algorithm, out->family)
+               ? 0
+               : refuse_family(k, why, cap);
+}
+
+static int find_certified(const struct security_key *k, const struct crypto *crypto,
+                          struct found *out, char *why, size_t cap)
 {
     const struct crypto_signatures *c = &crypto->signatures;
     const struct crypto_certificates of = {.certificate = view_of(k, k->certificates[0])};
-    uint8_t der[CRYPTO_PUBLIC_MAX];
-    enum crypto_curve want, curve;
-    size_t len;
-    int err = 0;
-    if (!security_cose_curve(security_algorithm_cose(k->algorithm), &want))
+    out->len = 0;
+    if (k->certificates_len == 0)
         return 0;
-    const struct security_der given = k->private_key.len > 0 ? k->private_key : k->public_key;
-    if (given.len > 0) {
-        if (!c->public_of(c->self, view_of(k, given), k->private_key.len > 0, &curve, der, &len) ||
-            curve != want)
-            return refuse_curve(k, why, cap);
-        err = k->private_key.len > 0 ? add_public(k, der, len, why, cap) : 0;
-    }
-    if (err < 0 || k->certificates_len == 0)
-        return err;
-    const char *wrong = c->certified(c->self, &of, &curve, der, &len);
+    const char *wrong = c->certified(c->self, &of, &out->family, out->der, &out->len);
     if (wrong != NULL)
         return refuse_key(why, cap, wrong);
-    return curve == want ? add_public(k, der, len, why, cap) : refuse_curve(k, why, cap);
+    return is_family(k->algorithm, out->family) ? 0 : refuse_family(k, why, cap);
+}
+
+/* An own private key and the other end's public key. */
+static int check_both(struct security_key *k, const struct found *own, const struct found *other,
+                      char *why, size_t cap)
+{
+    if (own->family != other->family)
+        return refuse_key(why, cap, "the private key and the public key are on different curves");
+    return keep_public(k, other, why, cap);
+}
+
+int security_key_check(struct security_key *k, const struct crypto *crypto, char *why, size_t cap)
+{
+    struct found own, given, certified;
+    const enum key_form form = security_algorithm_form(k->algorithm);
+    if (form == FORM_SECRET || form == FORM_ANCHORS)
+        return 0;
+    int err = find_part(k, k->private_key, true, crypto, &own, why, cap);
+    if (err == 0)
+        err = find_part(k, k->public_key, false, crypto, &given, why, cap);
+    if (err == 0)
+        err = find_certified(k, crypto, &certified, why, cap);
+    if (err < 0)
+        return err;
+    if (form == FORM_BOTH)
+        return check_both(k, &own, &given, why, cap);
+    const struct found *first = own.len > 0 ? &own : given.len > 0 ? &given : &certified;
+    if ((given.len > 0 && !is_same(&given, first)) ||
+        (certified.len > 0 && !is_same(&certified, first)))
+        return refuse_key(why, cap,
+                          "the public key is not that of the private key or "
+                          "certificate");
+    return keep_public(k, first, why, cap);
 }
 
 bool security_key_cose(const struct security_key *k, struct security_cose_key *out)
 {
-    const bool is_public = security_algorithm_is_public(k->algorithm);
+    const bool is_public = security_algorithm_form(k->algorithm) != FORM_SECRET;
     const int64_t alg = security_algorithm_cose(k->algorithm);
     *out = (struct security_cose_key){
         .alg = alg,
         .kid = k->kid_len > 0 ? slice_of(k->kid, k->kid_len) : slice_of(k->id, strlen(k->id)),
         .secret = is_public ? view_of(k, k->private_key) : slice_of(k->secret, k->secret_len),
         .public_key = view_of(k, k->public_key),
+        .static_kid = slice_of(k->static_kid, k->static_kid_len),
         .base_iv = slice_of(k->base_iv, k->base_iv_len),
         .certificates_len = k->certificates_len,
         .identify = k->identify};

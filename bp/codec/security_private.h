@@ -4,6 +4,7 @@
 #define BP_SECURITY_PRIVATE_H
 
 #include "bp/codec/cbor.h"
+#include "bp/codec/cose_key.h"
 #include "bp/codec/security_cose.h"
 
 enum { SECURITY_PRIMARY = 0 }; /* the primary block's number as a target */
@@ -116,14 +117,48 @@ bool security_cose_parts(struct cose_parts *p, const struct security_bundle *b,
                          struct slice protected_map, const struct cose_layer *signer);
 /* The parts in one piece, owned by the caller. NULL: no memory. */
 struct buf *security_cose_join(const struct cose_parts *p);
-/* The curve of a signature algorithm; false: it is none that is implemented. */
-bool security_cose_curve(int64_t alg, enum crypto_curve *out);
+/* The scheme of a signature algorithm; false: it is none that is implemented. */
+bool security_cose_scheme(int64_t alg, struct crypto_scheme *out);
 /* Bytes of a content algorithm's key: HMAC, AES-GCM; 0: another algorithm. */
 size_t security_cose_key_bytes(int64_t alg);
-/* direct+HKDF-SHA-512 (RFC 9053 §5.1, §6.1.2) with the KDF context of §2.4.2. */
-bool security_cose_derive(const struct security_block *s, int64_t alg, struct slice protected_map,
-                          struct slice salt, struct slice secret, const struct crypto *crypto,
-                          uint8_t out[SECURITY_KEY_MAX]);
+
+/* security_cose_recipient.c: how a recipient gets the content key (RFC 9053 §6, RFC 8230 §3) */
+
+enum cose_means {
+    COSE_WRAPS,        /* a shared key encrypts it */
+    COSE_DERIVES,      /* it is derived from a shared key */
+    COSE_AGREES,       /* it, or the key that encrypts it, is derived by Diffie-Hellman */
+    COSE_ENCAPSULATES, /* RSA encrypts it */
+};
+struct cose_recipient {
+    enum cose_means means;
+    int64_t wrap;   /* the algorithm that encrypts the content key; 0: none */
+    unsigned bits;  /* of the hash */
+    bool is_static; /* Diffie-Hellman: the sender's key is also a long-term key */
+};
+/* NULL: it is no algorithm of recipients, or `direct`. */
+const struct cose_recipient *security_cose_recipient(int64_t alg);
+/* Does it need a secret of the sender? A MAC by another one proves nothing: everybody has the
+ * recipient's public key. */
+bool security_cose_proves_source(const struct cose_recipient *r);
+/* Bytes of a key of AES key wrap; 0: another algorithm. */
+size_t security_cose_wrap_bytes(int64_t alg);
+
+/* What a key is derived from. */
+struct cose_kdf {
+    unsigned bits; /* of the hash */
+    int64_t alg;   /* that will use the key */
+    size_t len;    /* of the key, bytes */
+    struct slice protected_map, salt, secret;
+};
+/* HKDF (RFC 5869) with the KDF context of §2.4.2. */
+bool security_cose_derive(const struct security_block *s, const struct cose_kdf *k,
+                          const struct crypto *crypto, uint8_t out[SECURITY_KEY_MAX]);
+/* By Diffie-Hellman: the content key, or with r->wrap the key that encrypts it. Sets k's bits and
+ * secret, and with r->wrap alg and len. */
+bool security_cose_agree(const struct security_block *s, const struct cose_recipient *r,
+                         struct cose_kdf k, struct slice private_key, struct slice public_key,
+                         const struct crypto *crypto, uint8_t out[SECURITY_KEY_MAX]);
 
 /* security_cose_source.c */
 

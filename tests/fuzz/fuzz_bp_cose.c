@@ -3,84 +3,39 @@
  * is read keeps the limits of the header, and its slices lie within the input. Then the input is a
  * bundle: every COSE operation in it gets a verdict, and with any verdict but SECURITY_OK the
  * bundle stays as it was. */
-#include <stdlib.h>
-
+#include "bp/codec/cose_key.h"
 #include "bp/codec/security_cose.h"
+#include "toy_crypto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void require(bool ok)
+/* A key is read alone, too; what is written of it has room. */
+static void check_key(struct slice map)
 {
-    if (!ok)
-        abort();
-}
-
-/* Not secure, and fast: sums instead of MACs and hashes, no cipher. */
-static bool sum(void *self, unsigned bits, struct slice key, const struct slice *parts,
-                size_t parts_len, uint8_t *out)
-{
-    (void)self;
-    memset(out, key.len == 0 ? 0 : key.data[0], bits / 8);
-    for (size_t i = 0; i < parts_len; i++) {
-        for (size_t k = 0; k < parts[i].len; k++)
-            out[0] = (uint8_t)(out[0] + parts[i].data[k]);
-    }
-    return true;
-}
-
-static bool unseal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
-                   size_t len, const uint8_t tag[CRYPTO_TAG])
-{
-    (void)self;
-    for (size_t i = 0; i < len; i++)
-        data[i] = (uint8_t)(data[i] ^ key.data[i % key.len] ^ iv.data[i % iv.len]);
-    return tag[0] == (aad.len & 0xff);
-}
-
-static bool reseal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
-                   size_t len)
-{
-    static const uint8_t tag[CRYPTO_TAG];
-    unseal(self, key, iv, aad, data, len, tag);
-    return true;
-}
-
-static bool unwrap(void *self, struct slice kek, struct slice in, uint8_t *out)
-{
-    (void)self;
-    (void)kek;
-    memcpy(out, in.data, in.len - 8);
-    return true;
-}
-
-static bool digest(void *self, unsigned bits, struct slice text, uint8_t *out)
-{
-    return sum(self, bits, slice_of(NULL, 0), &text, 1, out);
-}
-
-static bool verify(void *self, enum crypto_curve curve, struct slice public_key,
-                   const struct slice *parts, size_t parts_len, struct slice signature)
-{
-    uint8_t out[64];
-    (void)curve;
-    sum(self, 512, public_key, parts, parts_len, out);
-    return out[0] == signature.data[0];
-}
-
-static const char *certified(void *self, const struct crypto_certificates *c,
-                             enum crypto_curve *curve, uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len)
-{
-    (void)self;
-    *curve = (enum crypto_curve)(c->certificate.data[0] % CRYPTO_CURVES);
-    memset(out, 1, CRYPTO_PUBLIC_MAX);
-    *len = CRYPTO_PUBLIC_MAX;
-    return c->is_node(c->node, "ipn:2.0") ? NULL : "another node";
+    uint8_t der[8192];
+    struct cose_key k;
+    const char *wrong = cose_key_parse(map, &k);
+    require(wrong == NULL || wrong[0] != '\0');
+    if (wrong != NULL || k.type == COSE_SYMMETRIC)
+        return;
+    struct writer w = writer_of(der, sizeof der);
+    if (k.type == COSE_RSA || k.x.data != NULL)
+        cose_key_write_public(&k, &w);
+    if (k.x.data != NULL)
+        require(!w.bad && writer_len(&w) < CRYPTO_PUBLIC_MAX);
+    (void)cose_key_is_of(&k, slice_of(der, writer_len(&w)));
+    w = writer_of(der, sizeof der);
+    if (cose_key_is_private(&k))
+        cose_key_write_private(&k, &w);
+    require(!w.bad || k.type == COSE_RSA);
 }
 
 static void check_headers(const struct cose_headers *h)
 {
     require(h->chain_len <= COSE_CHAIN_MAX && h->labels_len <= COSE_LABELS_MAX);
     require(h->iv.data == NULL || h->partial_iv.data == NULL);
+    check_key(h->ephemeral_key);
+    check_key(h->static_key);
     for (size_t i = 0; i < h->labels_len; i++) {
         for (size_t k = 0; k < i; k++)
             require(h->labels[i] != h->labels[k]);
@@ -138,15 +93,21 @@ static void run_operation(struct security_bundle *b, struct security_operation o
 
 static void check_bundle(const uint8_t *data, size_t size)
 {
-    static const int64_t algs[] = {0,           COSE_HMAC_384, COSE_A256GCM, COSE_A256KW,
-                                   COSE_ESP384, COSE_HKDF_512, COSE_EDDSA};
+    static const int64_t algs[] = {0,
+                                   COSE_HMAC_384,
+                                   COSE_A256GCM,
+                                   COSE_A256KW,
+                                   COSE_ESP384,
+                                   COSE_HKDF_512,
+                                   COSE_EDDSA,
+                                   COSE_PS384,
+                                   COSE_OAEP_512,
+                                   COSE_ECDH_ES_A256KW,
+                                   COSE_ECDH_ES_HKDF_512,
+                                   COSE_ECDH_SS_HKDF_512,
+                                   COSE_ECDH_SS_A128KW};
     static const uint8_t secret[32] = {1}, certificate[8] = {2};
-    const struct crypto crypto = {
-        .mac = sum,
-        .open = unseal,
-        .restore = reseal,
-        .unwrap = unwrap,
-        .signatures = {.digest = digest, .verify = verify, .certified = certified}};
+    const struct crypto crypto = toy_crypto();
     struct security_bundle b;
     struct buf *bytes = buf_new(0, size + 1);
     require(bytes != NULL);
@@ -176,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct security_block s;
     check_message(data, size);
+    check_key(slice_of(data, size));
     (void)security_block_parse(SECURITY_BIB, slice_of(data, size), &s);
     (void)security_block_parse(SECURITY_BCB, slice_of(data, size), &s);
     check_bundle(data, size);

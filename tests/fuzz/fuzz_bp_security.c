@@ -2,69 +2,10 @@
 /* Any bundle is read as a list of blocks and written back; every operation in it gets a verdict,
  * and with any verdict but SECURITY_OK the bundle stays as it was. What is decrypted or removed
  * leaves a bundle that can be written. */
-#include <stdlib.h>
-
 #include "bp/codec/security.h"
+#include "toy_crypto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool ok)
-{
-    if (!ok)
-        abort();
-}
-
-/* Not secure, and fast: a sum instead of a MAC, an exclusive or instead of a cipher. */
-static bool sum(void *self, unsigned bits, struct slice key, const struct slice *parts,
-                size_t parts_len, uint8_t *out)
-{
-    (void)self;
-    memset(out, key.len == 0 ? 0 : key.data[0], bits / 8);
-    for (size_t i = 0; i < parts_len; i++) {
-        for (size_t k = 0; k < parts[i].len; k++)
-            out[0] = (uint8_t)(out[0] + parts[i].data[k]);
-    }
-    return true;
-}
-
-static bool seal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
-                 size_t len, uint8_t tag[CRYPTO_TAG])
-{
-    (void)self;
-    memset(tag, aad.len > 0 ? aad.data[aad.len - 1] : 0, CRYPTO_TAG);
-    for (size_t i = 0; i < len; i++)
-        data[i] = (uint8_t)(data[i] ^ key.data[i % key.len] ^ iv.data[i % iv.len]);
-    return true;
-}
-
-static bool unseal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
-                   size_t len, const uint8_t tag[CRYPTO_TAG])
-{
-    uint8_t right[CRYPTO_TAG];
-    seal(self, key, iv, aad, data, len, right);
-    return memcmp(right, tag, sizeof right) == 0;
-}
-
-static bool reseal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
-                   size_t len)
-{
-    uint8_t unused[CRYPTO_TAG];
-    return seal(self, key, iv, aad, data, len, unused);
-}
-
-static bool copy_key(void *self, struct slice kek, struct slice in, uint8_t *out)
-{
-    (void)self;
-    memcpy(out, in.data, kek.len == 16 ? in.len - 8 : in.len);
-    return true;
-}
-
-static bool fixed(void *self, uint8_t *out, size_t len)
-{
-    (void)self;
-    memset(out, 7, len);
-    return true;
-}
 
 static void require_same(const struct security_bundle *b, const struct buf *before)
 {
@@ -104,13 +45,7 @@ static void run_operation(struct security_bundle *b, struct security_operation o
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct crypto crypto = {.mac = sum,
-                                  .seal = seal,
-                                  .open = unseal,
-                                  .restore = reseal,
-                                  .wrap = copy_key,
-                                  .unwrap = copy_key,
-                                  .random = fixed};
+    const struct crypto crypto = toy_crypto();
     struct security_block s;
     security_block_parse(SECURITY_BIB, slice_of(data, size), &s);
     security_block_parse(SECURITY_BCB, slice_of(data, size), &s);

@@ -5,29 +5,6 @@
 #include "bp_cose_help.h"
 #include "tests/unit/suite.h"
 
-/* Signs or encrypts `plain` as the example does, and the other direction. */
-static void play_example(const char *plain, const char *secured, struct security_request r,
-                         uint64_t type)
-{
-    struct security_bundle b;
-    read_hex(plain, &b);
-    ck_assert_int_eq(type == SECURITY_BIB ? security_sign(&b, &r, &crypto)
-                                          : security_encrypt(&b, &r, &crypto),
-                     SECURITY_OK);
-    b.at[0].flags = 0; /* a BCB of a payload is replicated in fragments (RFC 9172 §3.8) */
-    assert_bytes(&b, secured);
-    security_bundle_fini(&b);
-    read_hex(secured, &b);
-    if (type == SECURITY_BIB) {
-        ck_assert_int_eq(cose_verify(&b, 3, 0, r.cose), SECURITY_OK);
-        ck_assert_int_eq(security_strip(&b, (struct security_operation){.block = 0}), SECURITY_OK);
-    } else {
-        ck_assert_int_eq(cose_decrypt(&b, 3, 0, r.cose), SECURITY_OK);
-    }
-    assert_bytes(&b, plain);
-    security_bundle_fini(&b);
-}
-
 /* A.1, A.11, A.12: COSE_Mac0 with HMAC 384. */
 START_TEST(examples_of_mac)
 {
@@ -90,8 +67,8 @@ END_TEST
 /* The public key of a private one. */
 static struct slice public_of(struct octets *o, struct slice private_key)
 {
-    enum crypto_curve curve;
-    ck_assert(crypto.signatures.public_of(crypto.signatures.self, private_key, true, &curve,
+    enum crypto_family family;
+    ck_assert(crypto.signatures.public_of(crypto.signatures.self, private_key, true, &family,
                                           o->bytes, &o->slice.len));
     o->slice.data = o->bytes;
     return o->slice;
