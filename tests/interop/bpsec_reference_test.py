@@ -21,45 +21,11 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 
+from bundle_cbor import cbor, checked, read
+
 BIB, BCB, PAYLOAD = 11, 12, 1
 BITS = {1: 128, 3: 256, 5: 256, 6: 384, 7: 512}  # of the variants' keys and MACs
 Block = dataclasses.make_dataclass("Block", ["kind", "number", "flags", "crc", "data"])
-
-
-def cbor(value, major=0):
-    """An item in its shortest form; with a major type, its head."""
-    if isinstance(value, list):
-        return cbor(len(value), 4) + b"".join(map(cbor, value))
-    if not isinstance(value, int):
-        return cbor(len(value), 2) + value if isinstance(value, bytes) else cbor(len(value), 3) + value.encode("ascii")
-    size = next(i for i in range(4) if value < 1 << (8 << i))
-    return bytes([major << 5 | value]) if value < 24 else bytes([major << 5 | 24 + size]) + value.to_bytes(1 << size, "big")
-
-
-def read(data, at=0):
-    """One item and where the next one begins."""
-    major, low, items = data[at] >> 5, data[at] & 31, []
-    size = 0 if low < 24 or low == 31 else 1 << (low - 24)
-    n, at = int.from_bytes(data[at + 1: at + 1 + size], "big") if size else low, at + 1 + size
-    while major == 4 and (data[at] != 0xFF if low == 31 else len(items) < n):
-        item, at = read(data, at)
-        items.append(item)
-    if major in (0, 4):
-        return (n, at) if major == 0 else (items, at + (low == 31))
-    return data[at: at + n] if major == 2 else data[at: at + n].decode(), at + n
-
-
-def checked(fields, kind):
-    """An array of fields, with its X.25 CRC-16 or its CRC-32C behind them."""
-    if kind == 0:
-        return cbor(fields)
-    poly, ones, size = (0x8408, 0xFFFF, 2) if kind == 1 else (0x82F63B78, 0xFFFFFFFF, 4)
-    value = ones
-    for byte in cbor(fields + [bytes(size)]):
-        value ^= byte
-        for _ in range(8):
-            value = value >> 1 ^ (poly if value & 1 else 0)
-    return cbor(fields + [(value ^ ones).to_bytes(size, "big")])
 
 
 class Bundle:

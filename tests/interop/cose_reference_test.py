@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A second opinion on the COSE context of bundle security (draft-ietf-dtn-bpsec-cose-17, RFC 9052, 9053, 9360), written from these documents,
-with its own CBOR, CRCs and canonical forms; ciphers, curves and certificates come from `cryptography`.
-  draft  the examples A.1, A.2, A.4, A.5, A.6, A.11 and A.12 verify here, too: this file and the draft agree.
+"""A second opinion on the COSE context of bundle security (draft-ietf-dtn-bpsec-cose-17, RFC 8230, 9052, 9053, 9360), written from these
+documents, with its own CBOR, CRCs and canonical forms; ciphers, curves, RSA and certificates come from `cryptography`.
+  draft  the examples A.1 to A.9, A.11 and A.12 verify here, too: this file and the draft agree.
   out    helio-bundle signs and encrypts random bundles with every algorithm; this file verifies, decrypts and compares them.
   in     helio-bundle verifies and decrypts random bundles that are made here, in forms that it does not write itself: several targets in a
          BCB, several recipients or signatures, direct recipients, absent and unsorted parameters, other blocks in the AAD, identifiers in
-         additional headers, short thumbprints. Then one of: an altered bit, another key, a cut message, an expired certificate, another node's.
+         additional headers, short thumbprints, compressed points, keys as COSE_Key and PEM. Then one of: an altered bit, another key, a cut
+         message, an expired certificate, another node's.
 usage: cose_reference_test.py BIN-FOLDER [COUNT [SEED]]; exit code: 0 all agree, 1 not"""
 import collections
 import datetime
@@ -22,11 +23,11 @@ import tempfile
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, utils
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils, x25519
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 
-from bpsec_reference_test import checked
+from bundle_cbor import cbor, checked, read, sorted_map
 
 BIB, BCB, COSE = 11, 12, 3
 ENCRYPT0, MAC0, SIGN1, ENCRYPT, MAC, SIGN = 16, 17, 18, 96, 97, 98
@@ -38,54 +39,25 @@ DIRECT, HKDF = -6, -11
 CURVES = {-7: (ec.SECP256R1, hashes.SHA256, 32), -35: (ec.SECP384R1, hashes.SHA384, 48), -36: (ec.SECP521R1, hashes.SHA512, 66)}
 CURVES.update({-9: CURVES[-7], -51: CURVES[-35], -52: CURVES[-36]})
 EDWARDS = (-8, -19)
+PSS = {-37: hashes.SHA256, -38: hashes.SHA384, -39: hashes.SHA512}
+OAEP = {-41: hashes.SHA256, -42: hashes.SHA512}
+# Diffie-Hellman: the hash of HKDF, the key wrap, a static key of the sender
+AGREE = {-25: ("sha256", 0, False), -26: ("sha512", 0, False), -27: ("sha256", 0, True), -28: ("sha512", 0, True),
+         -29: ("sha256", -3, False), -31: ("sha256", -5, False), -32: ("sha256", -3, True), -34: ("sha256", -5, True)}
+STATIC = [a for a in AGREE if AGREE[a][2]]
+SIGNERS = [*CURVES, *EDWARDS, *PSS]
+MACS = [*HMACS, *WRAPS, HKDF, *STATIC]
+CIPHERS = [*GCMS, *WRAPS, HKDF, *AGREE, *OAEP]
+KINDS = {ec.SECP256R1: 1, ec.SECP384R1: 2, ec.SECP521R1: 3}
 NAMES = {5: "hmac-sha-256", 6: "hmac-sha-384", 7: "hmac-sha-512", 1: "aes-128-gcm", 3: "aes-256-gcm", -3: "aes-128-kw", -5: "aes-256-kw",
-         HKDF: "hkdf-sha-512", -7: "es256", -35: "es384", -36: "es512", -8: "eddsa", -9: "esp256", -51: "esp384", -52: "esp512", -19: "ed25519"}
+         HKDF: "hkdf-sha-512", -7: "es256", -35: "es384", -36: "es512", -8: "eddsa", -9: "esp256", -51: "esp384", -52: "esp512", -19: "ed25519",
+         -37: "ps256", -38: "ps384", -39: "ps512", -41: "rsa-oaep-256", -42: "rsa-oaep-512", -25: "ecdh-es-hkdf-256", -26: "ecdh-es-hkdf-512",
+         -27: "ecdh-ss-hkdf-256", -28: "ecdh-ss-hkdf-512", -29: "ecdh-es-a128kw", -31: "ecdh-es-a256kw", -32: "ecdh-ss-a128kw",
+         -34: "ecdh-ss-a256kw"}
 THUMBS = {-15: lambda d: hashlib.sha256(d).digest()[:8], -16: lambda d: hashlib.sha256(d).digest(),
           -43: lambda d: hashlib.sha384(d).digest(), -44: lambda d: hashlib.sha512(d).digest()}
 EPOCH = datetime.datetime(2000, 1, 1)
 Block = collections.namedtuple("Block", "kind number flags crc data")
-
-
-def head(major, value):
-    size = next(i for i in range(4) if value < 1 << (8 << i))
-    return bytes([major << 5 | value]) if value < 24 else bytes([major << 5 | 24 + size]) + value.to_bytes(1 << size, "big")
-
-
-def cbor(value):
-    if value is None:
-        return b"\xf6"
-    if isinstance(value, int):
-        return head(0, value) if value >= 0 else head(1, -1 - value)
-    if isinstance(value, bytes):
-        return head(2, len(value)) + value
-    if isinstance(value, str):
-        return head(3, len(value)) + value.encode()
-    if isinstance(value, list):
-        return head(4, len(value)) + b"".join(map(cbor, value))
-    return head(5, len(value)) + b"".join(cbor(k) + cbor(v) for k, v in value.items())
-
-
-def sorted_map(value):
-    """Deterministic encoding (RFC 8949 section 4.2.1)."""
-    return dict(sorted(value.items(), key=lambda item: cbor(item[0])))
-
-
-def read(data, at=0):
-    major, low = data[at] >> 5, data[at] & 31
-    if data[at] == 0xF6:
-        return None, at + 1
-    size = 0 if low < 24 or low == 31 else 1 << (low - 24)
-    n, at = int.from_bytes(data[at + 1: at + 1 + size], "big") if size else low, at + 1 + size
-    if major < 2:
-        return (n if major == 0 else -1 - n), at
-    if major < 4:
-        return (data[at: at + n] if major == 2 else data[at: at + n].decode()), at + n
-    items = []
-    while data[at] != 0xFF if low == 31 else len(items) < (n if major == 4 else 2 * n):
-        item, at = read(data, at)
-        items.append(item)
-    at += low == 31
-    return (items if major == 4 else dict(zip(items[::2], items[1::2]))), at
 
 
 class Bundle:
@@ -116,6 +88,8 @@ class Key:
     """A key of any kind; certificates: DER, the end entity's first."""
     def __init__(self, alg, kid, secret=None, private=None):
         self.alg, self.kid, self.secret, self.private, self.certificates = alg, kid, secret, private, []
+        self.sender = self.sender_kid = None  # of ECDH-SS
+        self.base_iv = bytes(12)
 
     def public(self):
         return self.private.public_key()
@@ -158,16 +132,79 @@ class Asb:
         items += [signer] if signer is not None else []
         return cbor(items + [aad] + ([payload] if payload is not None else []))
 
-    def derive(self, content, protected, salt, secret):
-        """Section 2.4.2, RFC 9053 section 5.1; one block of HKDF is enough."""
-        other = cbor("BPSec") + cbor(self.source) + cbor(self.params.get(3, b""))
-        info = cbor([content, [None] * 3, [None] * 3, [8 * key_bytes(content), protected, other]])
-        prk = hmac.digest(salt, secret, "sha512")
-        return hmac.digest(prk, info + b"\x01", "sha512")[:key_bytes(content)]
+    def derive(self, user, protected, salt, secret, digest="sha512"):
+        """Section 2.4.2, RFC 9053 section 5.1, RFC 5869."""
+        size, other = key_bytes(user), cbor("BPSec") + cbor(self.source) + cbor(self.params.get(3, b""))
+        info = cbor([user, [None] * 3, [None] * 3, [8 * size, protected, other]])
+        prk, out, block = hmac.digest(salt or bytes(hashlib.new(digest).digest_size), secret, digest), b"", b""
+        while len(out) < size:
+            block = hmac.digest(prk, block + info + bytes([len(out) // hashlib.new(digest).digest_size + 1]), digest)
+            out += block
+        return out[:size]
 
 
 def key_bytes(alg):
-    return HMACS[alg][1] if alg in HMACS else GCMS[alg]
+    return HMACS[alg][1] if alg in HMACS else GCMS.get(alg) or WRAPS[alg]
+
+
+# ---- COSE_Key (RFC 9052 section 7, RFC 8230 section 4) ----
+
+def number(value, size=0):
+    return value.to_bytes(size or (value.bit_length() + 7) // 8, "big")
+
+
+def raw(key):
+    """Of X25519 and Ed25519."""
+    form = serialization.Encoding.Raw
+    if hasattr(key, "private_bytes"):
+        return key.private_bytes(form, serialization.PrivateFormat.Raw, serialization.NoEncryption())
+    return key.public_bytes(form, serialization.PublicFormat.Raw)
+
+
+def cose_key(key, short=False):
+    """Of a secret, private or public key; short: with a compressed point."""
+    if isinstance(key, bytes):
+        return {1: 4, -1: key}
+    public = key.public_key() if hasattr(key, "public_key") else key
+    is_private = public is not key
+    if isinstance(public, rsa.RSAPublicKey):
+        out = {1: 3, -1: number(public.public_numbers().n), -2: number(public.public_numbers().e)}
+        if is_private:
+            n = key.private_numbers()
+            out.update({-3 - i: number(v) for i, v in enumerate([n.d, n.p, n.q, n.dmp1, n.dmq1, n.iqmp])})
+        return out
+    if isinstance(public, ec.EllipticCurvePublicKey):
+        size, n = (public.key_size + 7) // 8, public.public_numbers()
+        out = {1: 2, -1: KINDS[type(public.curve)], -2: number(n.x, size), -3: bool(n.y & 1) if short else number(n.y, size)}
+        return {**out, -4: number(key.private_numbers().private_value, size)} if is_private else out
+    out = {1: 1, -1: 4 if isinstance(public, x25519.X25519PublicKey) else 6, -2: raw(public)}
+    return {**out, -4: raw(key)} if is_private else out
+
+
+def key_of(k):
+    """The private key, or the public one, of a COSE_Key."""
+    big = lambda label: int.from_bytes(k[label], "big")
+    if k[1] == 3:
+        return rsa.RSAPrivateNumbers(*map(big, [-4, -5, -3, -6, -7, -8]), rsa.RSAPublicNumbers(big(-2), big(-1))).private_key()
+    if k[1] == 1:
+        return (x25519.X25519PublicKey if k[-1] == 4 else ed25519.Ed25519PublicKey).from_public_bytes(k[-2])
+    curve = next(c for c, n in KINDS.items() if n == k[-1])()
+    if -4 in k:
+        return ec.derive_private_key(big(-4), curve)
+    point = bytes([2 + k[-3]]) + k[-2] if isinstance(k[-3], bool) else b"\x04" + k[-2] + k[-3]
+    return ec.EllipticCurvePublicKey.from_encoded_point(curve, point)
+
+
+def agree(private, public):
+    return private.exchange(public) if isinstance(private, x25519.X25519PrivateKey) else private.exchange(ec.ECDH(), public)
+
+
+def oaep(alg):
+    return padding.OAEP(padding.MGF1(OAEP[alg]()), OAEP[alg](), None)
+
+
+def pss(alg):
+    return padding.PSS(padding.MGF1(PSS[alg]()), PSS[alg].digest_size), PSS[alg]()
 
 
 def payload_of(bundle, target):
@@ -177,6 +214,8 @@ def payload_of(bundle, target):
 def sign(key, alg, data):
     if alg in EDWARDS:
         return key.sign(data)
+    if alg in PSS:
+        return key.sign(data, *pss(alg))
     _, digest, size = CURVES[alg]
     return b"".join(n.to_bytes(size, "big") for n in utils.decode_dss_signature(key.sign(data, ec.ECDSA(digest()))))
 
@@ -184,6 +223,9 @@ def sign(key, alg, data):
 def verify(public, alg, data, signature):
     if alg in EDWARDS:
         public.verify(signature, data)
+        return
+    if alg in PSS:
+        public.verify(signature, data, *pss(alg))
         return
     _, digest, size = CURVES[alg]
     assert len(signature) == 2 * size
@@ -199,8 +241,27 @@ def content_key(asb, message, layer, key, content):
         return key.secret
     if header[1] == HKDF:
         return asb.derive(content, protected, header[-20], key.secret)
-    assert not protected and header[1] == key.alg
+    assert header[1] == key.alg
+    if key.alg in AGREE:
+        return agreed_key(asb, header, layer, key, content)
+    assert not protected
+    if key.alg in OAEP:
+        return key.private.decrypt(value, oaep(key.alg))
     return aes_key_unwrap(key.secret, value)
+
+
+def agreed_key(asb, header, layer, key, content):
+    """RFC 9053 section 6.3 and 6.4."""
+    digest, wrap, is_static = AGREE[key.alg]
+    if not is_static:
+        sender = key_of(header[-1])
+    else:
+        sender = key.sender.public_key()
+        assert header.get(-3, key.sender_kid) == key.sender_kid and header.get(-2, cose_key(sender)) == cose_key(sender)
+        assert -2 in header or -3 in header, "the sender is not named"
+    derived = asb.derive(wrap or content, layer[0], header.get(-20, b""), agree(key.private, sender), digest)
+    assert wrap or not layer[2]
+    return aes_key_unwrap(derived, layer[2]) if wrap else derived
 
 
 def accept(bundle, block, asb, index, key):
@@ -231,7 +292,8 @@ def accept(bundle, block, asb, index, key):
         assert len(secret) == size
         assert hmac.digest(secret, asb.structure(kind, protected, aad, payload_of(bundle, target)), digest) == message[3], "MAC"
         return
-    data = AESGCM(secret).decrypt(plain[5], bundle.of(target).data, asb.structure(kind, protected, aad))
+    iv = plain[5] if 5 in plain else bytes(a ^ b for a, b in zip(key.base_iv, plain[6].rjust(12, b"\0")))
+    data = AESGCM(secret).decrypt(iv, bundle.of(target).data, asb.structure(kind, protected, aad))
     bundle.put(target, data)
 
 
@@ -241,6 +303,7 @@ class Test:
         self.authority = ec.generate_private_key(ec.SECP384R1())
         self.created = datetime.datetime(2026, 6, 1)
         self.anchor = self.issue("authority", self.authority.public_key(), None)
+        self.rsa = [rsa.generate_private_key(65537, bits) for bits in (2048, 2048, 3072, 4096)]
 
     def run(self, *words, good=True):
         done = subprocess.run([self.tool, *map(str, words)], capture_output=True, check=False, cwd=self.folder)
@@ -274,11 +337,17 @@ class Test:
         return b.sign(self.authority, hashes.SHA384()).public_bytes(serialization.Encoding.DER)
 
     def key(self, alg, node=None, **issue):
-        kid = f"k{self.rng.randrange(10**6)}"
-        if alg in CURVES or alg in EDWARDS:
-            private = ed25519.Ed25519PrivateKey.generate() if alg in EDWARDS else ec.generate_private_key(CURVES[alg][0]())
+        kid, rng = f"k{self.rng.randrange(10**6)}", self.rng
+        if alg in SIGNERS or alg in AGREE or alg in OAEP:
+            curve = rng.choice([*KINDS, None])
+            draw = lambda: x25519.X25519PrivateKey.generate() if curve is None else ec.generate_private_key(curve())
+            if alg in CURVES:
+                curve = CURVES[alg][0]
+            private = (ed25519.Ed25519PrivateKey.generate() if alg in EDWARDS else rng.choice(self.rsa) if alg in PSS or alg in OAEP else draw())
             key = Key(alg, kid.encode(), private=private)
             key.certificates = [self.issue(kid, private.public_key(), node, **issue)] if node else []
+            if alg in STATIC:
+                key.sender, key.sender_kid = draw(), rng.choice([None, b"sender"])
             return key
         size = WRAPS.get(alg) or (self.rng.randrange(16, 65) if alg == HKDF else key_bytes(alg))
         return Key(alg, kid.encode(), secret=self.rng.randbytes(size))
@@ -287,16 +356,35 @@ class Test:
     def pem(der, label):
         return (f"-----BEGIN {label}-----\n" + "\n".join(_lines(der)) + f"\n-----END {label}-----\n").encode()
 
-    def key_file(self, name, key, private, identify=None):
+    def part(self, key):
+        """A line with a private or public key, as PEM or COSE_Key."""
+        if self.rng.random() < 0.4:
+            return b"cose_key: " + cbor(cose_key(key, self.rng.random() < 0.5)).hex().encode() + b"\n"
+        if hasattr(key, "private_bytes"):
+            form = self.rng.choice([serialization.PrivateFormat.PKCS8] + [serialization.PrivateFormat.TraditionalOpenSSL] *
+                                   isinstance(key, (rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey)))
+            return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+        return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+    def key_file(self, name, key, source, identify=None):
+        """Of a source, or of the other end."""
+        half = key.secret or (key.private if source == (key.alg in SIGNERS) else key.public())
+        if not key.certificates and key.alg not in STATIC and self.rng.random() < 0.3:
+            named = {2: key.kid, 3: key.alg, **cose_key(half, self.rng.random() < 0.5)}
+            self.counts["keys in files of COSE_Key"] += 1
+            return self.save(name, cbor(sorted_map(named)))
         text = f"id: {key.kid.decode()}\nalgorithm: {NAMES[key.alg]}\n".encode()
         if key.secret is not None:
-            return self.save(name, text + b"key: " + key.secret.hex().encode() + b"\n")
+            lines = [b"key: " + half.hex().encode(), b"cose_key: " + cbor(cose_key(half)).hex().encode()]
+            return self.save(name, text + self.rng.choice(lines) + b"\n")
         if identify:
             text += f"identify: {identify}\n".encode()
-        if private:
-            text += key.private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        elif not key.certificates:
-            text += key.public().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        if key.alg in STATIC:
+            text += b"sender_kid: " + key.sender_kid.hex().encode() + b"\n" if key.sender_kid else b""
+            own, other = (key.sender, key.private) if source else (key.private, key.sender)
+            return self.save(name, text + self.part(own) + self.part(other.public_key()))
+        if half is key.private or not key.certificates:
+            text += self.part(half)
         return self.save(name, text + b"".join(self.pem(c, "CERTIFICATE") for c in key.certificates))
 
     def anchor_file(self, name, der):
@@ -323,12 +411,13 @@ class Test:
     def play_out(self):
         rng, bundle = self.rng, self.random_bundle()
         kind = rng.choice([BIB, BCB])
-        alg = rng.choice([a for a in NAMES if (a in HMACS or a in WRAPS or a == HKDF or a in CURVES or a in EDWARDS if kind == BIB
-                                               else a in GCMS or a in WRAPS or a == HKDF)])
-        identify = rng.choice(["kid", "x5t", "x5chain"]) if alg in CURVES or alg in EDWARDS else None
+        alg = rng.choice(SIGNERS + MACS if kind == BIB else CIPHERS)
+        named = ["kid", "x5t", "x5chain"] if alg in SIGNERS else ["kid", "x5t"] if alg in OAEP or alg in AGREE and alg not in STATIC else [None]
+        identify = rng.choice(named)
         key = self.key(alg, self.node_of(bundle) if identify else None)
         targets = [b.number for b in bundle.blocks] + ([0] if kind == BIB else [])
         targets = rng.sample(targets, rng.randrange(1, len(targets) + 1))
+        self.counts["out"] += 1
         scope = rng.choice(["all", "none", "primary", "target", "primary,security"])
         plain = bundle.bytes()
         self.save("b", plain)
@@ -362,15 +451,30 @@ class Test:
 
     def recipient(self, asb, key, content, secret, named):
         """One recipient, whose content key is made before, or given by it."""
+        if key.alg in OAEP:
+            return [b"", {**named, 1: key.alg}, key.public().encrypt(secret, oaep(key.alg))]
         if key.alg in WRAPS:
             return [self.rng.choice([b"", b"\xa0"]), {**named, 1: key.alg}, aes_key_wrap(key.secret, secret)]
         return [b"", {1: DIRECT, **named}, self.rng.choice([b"", None])]
+
+    def agreement(self, asb, key, content, secret, named):
+        """The recipient and the content key, which is that of key wrap, or a derived one."""
+        rng, (digest, wrap, is_static) = self.rng, AGREE[key.alg]
+        own = key.sender if is_static else x25519.X25519PrivateKey.generate() if isinstance(key.private, x25519.X25519PrivateKey) else \
+            ec.generate_private_key(key.private.curve)
+        shown = cose_key(own.public_key(), rng.random() < 0.3)
+        names = {-1: shown} if not is_static else rng.choice([{-2: shown}, {-3: key.sender_kid} if key.sender_kid else {}])
+        salt = rng.randbytes(rng.randrange(8, 33)) if is_static or rng.random() < 0.5 else b""
+        header = cbor({1: key.alg})
+        derived = asb.derive(wrap or content, header, salt, agree(own, key.public()), digest)
+        layer = [header, {**named, **names, **({-20: salt} if salt else {})}, aes_key_wrap(derived, secret) if wrap else b""]
+        return layer, secret if wrap else derived
 
     def make(self, bundle, block, asb, index, key, named):
         rng, target = self.rng, asb.targets[index]
         aad = asb.aad(bundle, target, block)
         extra = {rng.choice([100, "text", 3]): rng.choice([0, "x", [1, {2: b"y"}]])} if rng.random() < 0.3 else {}
-        if key.alg in CURVES or key.alg in EDWARDS:
+        if key.alg in SIGNERS:
             return self.make_signature(bundle, asb, target, key, named, aad, extra)
         content = key.alg if key.alg in HMACS or key.alg in GCMS else rng.choice(list(HMACS if asb.kind == BIB else GCMS))
         protected = cbor({1: content, **({2: [4]} if rng.random() < 0.2 else {})})
@@ -379,7 +483,10 @@ class Test:
         if key.alg != content or rng.random() < 0.3:
             kind, plain = (MAC if asb.kind == BIB else ENCRYPT), extra
             secret = key.secret if key.alg == content else rng.randbytes(key_bytes(content))
-            if key.alg == HKDF:
+            if key.alg in AGREE:
+                layer, secret = self.agreement(asb, key, content, secret, named)
+                layers = [layer]
+            elif key.alg == HKDF:
                 header, salt = cbor({1: HKDF}), rng.randbytes(rng.randrange(8, 33))
                 secret = asb.derive(content, header, salt, key.secret)
                 layers = [[header, {**named, -20: salt}, b""]]
@@ -432,8 +539,7 @@ class Test:
         rng, bundle = self.rng, self.random_bundle()
         kind, names, plain = rng.choice([BIB, BIB, BCB]), rng.choice(["kid", "chain", "pinned"]), bundle.bytes()
         is_signature = kind == BIB and rng.random() < 0.6
-        alg = rng.choice([a for a in NAMES if (a in CURVES or a in EDWARDS if is_signature else a not in CURVES and a not in EDWARDS and
-                                               a not in (GCMS if kind == BIB else HMACS))])
+        alg = rng.choice(SIGNERS if is_signature else MACS if kind == BIB else CIPHERS)
         harm = rng.choice([None, None, "bit", "key", "cut"] + (["expired", "node", "usage"] if is_signature and names != "kid" else []))
         node = None if names == "kid" or not is_signature else "ipn:9.0" if harm == "node" else self.node_of(bundle)
         key = self.key(alg, node, days=-1 if harm == "expired" else 30, usage=harm != "usage")
@@ -450,8 +556,7 @@ class Test:
         self.save("s", bytes(data))
         shown = key
         if harm == "key":
-            shown = self.key(alg, node)
-            shown.kid = key.kid
+            shown = self.other_key(key, node)
         file = self.key_file("key", shown, False)
         if key.certificates and names == "chain":
             file = self.anchor_file("key", self.anchor if harm != "key" else self.issue("other", shown.public(), None))
@@ -461,6 +566,14 @@ class Test:
             self.run("decrypt", "--cose-key", file, "s", "-o", "p", good=harm is None)
         if harm is None:
             assert pathlib.Path(self.folder, "p").read_bytes() == plain
+
+    def other_key(self, key, node):
+        """Of the same algorithm and name."""
+        while True:
+            out = self.key(key.alg, node)
+            out.kid, out.sender_kid = key.kid, key.sender_kid
+            if key.secret or out.private is not key.private:
+                return out
 
     def alter(self, bundle, asb):
         """One bit of a MAC, a signature or a ciphertext; CRCs fit."""
@@ -492,7 +605,13 @@ class Test:
         private = serialization.load_der_private_key(secret("COSE_SIGN_KEY"), None)
         keys = {"A1": Key(6, b"ExampleA.1", secret("COSE_MAC_KEY")), "A2": Key(-51, b"ExampleA.2", private=private),
                 "A5": Key(-5, b"ExampleA.5", secret("COSE_KEK")), "A6": Key(HKDF, b"ExampleA.6", secret("COSE_KDK"))}
-        keys.update(A11=keys["A1"], A12=keys["A1"])
+        keys.update(A11=keys["A1"], A12=keys["A1"], A4=Key(3, b"ExampleA.4", secret("COSE_CEK")))
+        keys["A4"].base_iv = secret("COSE_BASE_IV")
+        for name in ("A3", "A7", "A8", "A9"):
+            k = read(secret(f"COSE_{name}_KEY"))[0]
+            keys[name] = Key(k[3], k[2], private=key_of(k))
+            assert cose_key(keys[name].private).items() <= k.items(), name
+        keys["A8"].sender, keys["A8"].sender_kid = key_of(read(secret("COSE_A8_SENDER"))[0]), b"SenderA.8"
         for name, key in keys.items():
             bundle = Bundle.parse(secret("COSE_" + name))
             block = bundle.blocks.pop(0)
