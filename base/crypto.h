@@ -30,6 +30,8 @@ enum crypto_family {
 #define CRYPTO_SHARED_MAX 66     /* bytes of a shared secret: a coordinate of P-521 */
 #define CRYPTO_EPHEMERAL_MAX 256 /* bytes of a new private key on a curve */
 
+#define CRYPTO_SHA_512_256 1 /* SHA-512/256 (FIPS 180-4), which writes 32 bytes */
+
 /* A signature algorithm: the family of its keys, and the bits of its hash (SHA-2); 0 for
  * Ed25519. */
 struct crypto_scheme {
@@ -53,7 +55,7 @@ struct crypto_certificates {
 /* Signatures and certificates; in every other respect as struct crypto. */
 struct crypto_signatures {
     void *self;
-    /* SHA-2 of 256, 384 or 512 bits. Writes bits / 8 bytes. */
+    /* SHA-2 of 256, 384 or 512 bits, which writes bits / 8 bytes; or CRYPTO_SHA_512_256. */
     bool (*digest)(void *self, unsigned bits, struct slice data, uint8_t *out);
     /* Signatures over the concatenated parts: ECDSA (FIPS 186-5) as r and s of equal length (RFC
      * 9053 §2.1); RSASSA-PSS with a salt as long as the hash (RFC 8230 §2); or Ed25519 (RFC 8032),

@@ -24,10 +24,12 @@ const EVP_MD *crypto_digest_of(unsigned bits)
 
 bool crypto_digest(void *self, unsigned bits, struct slice data, uint8_t *out)
 {
+    const bool cut = bits == CRYPTO_SHA_512_256;
     unsigned n = 0;
     (void)self;
-    return EVP_Digest(data.data, data.len, out, &n, crypto_digest_of(bits), NULL) == 1 &&
-           n == bits / 8;
+    return EVP_Digest(data.data, data.len, out, &n, cut ? EVP_sha512_256() : crypto_digest_of(bits),
+                      NULL) == 1 &&
+           n == (cut ? 32 : bits / 8);
 }
 
 static bool find_curve(const EVP_PKEY *key, enum crypto_family *out)

@@ -45,6 +45,7 @@ enum cose_algorithm {
     COSE_HKDF_512 = -11, /* direct+HKDF-SHA-512 */
     COSE_SHA_256_64 = -15,
     COSE_SHA_256 = -16,
+    COSE_SHA_512_256 = -17,
     COSE_ED25519 = -19,
     COSE_ES384 = -35,
     COSE_ES512 = -36,
@@ -69,7 +70,7 @@ enum cose_algorithm {
 
 #define COSE_LAYERS_MAX 16 /* signatures or recipients of a message; the profile wants 10 */
 #define COSE_LABELS_MAX 16 /* header parameters of a layer */
-#define COSE_CHAIN_MAX 4   /* certificates of an x5chain */
+#define COSE_CHAIN_MAX 4   /* certificates of an x5chain or x5bag */
 #define COSE_LEVELS_MAX 4  /* arrays, maps and tags within each other in a header parameter */
 
 /* Header parameters of a layer, of both maps. A slice whose data is NULL: absent. */
@@ -81,6 +82,8 @@ struct cose_headers {
     struct slice x5t;                   /* thumbprint of the end-entity certificate */
     struct slice chain[COSE_CHAIN_MAX]; /* x5chain, DER; the end-entity certificate is the first */
     size_t chain_len;
+    struct slice bag[COSE_CHAIN_MAX]; /* x5bag: certificates in any order */
+    size_t bag_len;
     struct slice ephemeral_key, static_key; /* COSE_Key maps of the sender, not parsed */
     struct slice static_kid;                /* identifier of the sender's static key */
     bool critical;                          /* `crit` demands a parameter that is not implemented */

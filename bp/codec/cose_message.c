@@ -94,13 +94,14 @@ static bool has_label(const struct cose_headers *h, int64_t label)
     return false;
 }
 
-static void read_chain(struct item_reader *r, struct cose_headers *h)
+/* An x5chain or x5bag: one certificate, or an array of them. */
+static void read_certificates(struct item_reader *r, struct slice out[COSE_CHAIN_MAX], size_t *len)
 {
     const uint64_t n = item_peek(r) == ITEM_ARRAY ? item_array(r) : 1;
     if (n == 0 || n > COSE_CHAIN_MAX)
-        item_fail(r, "an x5chain has 1 to 4 certificates here", item_at(r));
+        item_fail(r, "an x5chain or x5bag has 1 to 4 certificates here", item_at(r));
     for (uint64_t i = 0; i < n && !r->in.bad; i++)
-        h->chain[h->chain_len++] = item_bytes(r);
+        out[(*len)++] = item_bytes(r);
 }
 
 static void read_thumbprint(struct item_reader *r, struct cose_headers *h)
@@ -178,7 +179,9 @@ static void read_parameter(struct item_reader *r, int64_t label, bool is_protect
     else if (label == LABEL_STATIC_KID)
         h->static_kid = item_bytes(r);
     else if (label == LABEL_X5CHAIN)
-        read_chain(r, h);
+        read_certificates(r, h->chain, &h->chain_len);
+    else if (label == LABEL_X5BAG)
+        read_certificates(r, h->bag, &h->bag_len);
     else if (label == LABEL_X5T)
         read_thumbprint(r, h);
     else if (label >= LABEL_PARTY_FIRST && label <= LABEL_PARTY_LAST)
@@ -286,6 +289,10 @@ static void merge_headers(struct cose_headers *h, const struct cose_headers *add
     if (!has_label(h, LABEL_X5CHAIN)) {
         memcpy(h->chain, added->chain, sizeof h->chain);
         h->chain_len = added->chain_len;
+    }
+    if (!has_label(h, LABEL_X5BAG)) {
+        memcpy(h->bag, added->bag, sizeof h->bag);
+        h->bag_len = added->bag_len;
     }
     h->critical = h->critical || added->critical;
 }

@@ -16,7 +16,7 @@
  *
  * Verifiers and acceptors also read COSE_Sign, recipients "direct", and messages of up to
  * COSE_LAYERS_MAX signatures or recipients: the one that the key identifies is used. A MAC by
- * ECDH-ES or RSAES-OAEP is refused: everybody can make one. Not implemented: ML-DSA, x5bag, and the
+ * ECDH-ES or RSAES-OAEP is refused: everybody can make one. Not implemented: ML-DSA, and the
  * revocation of certificates.
  */
 #ifndef BP_SECURITY_COSE_H

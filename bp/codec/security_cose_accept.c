@@ -51,11 +51,13 @@ static bool has_thumbprint(const struct accepting *a, const struct cose_headers 
                            struct slice certificate)
 {
     const struct crypto_signatures *c = &a->crypto->signatures;
-    const unsigned bits = h->x5t_alg == COSE_SHA_256 || h->x5t_alg == COSE_SHA_256_64 ? 256
-                          : h->x5t_alg == COSE_SHA_384                                ? 384
-                          : h->x5t_alg == COSE_SHA_512                                ? 512
-                                                                                      : 0;
-    const size_t len = h->x5t_alg == COSE_SHA_256_64 ? 8 : bits / 8;
+    const int64_t alg = h->x5t_alg;
+    const unsigned bits = alg == COSE_SHA_256 || alg == COSE_SHA_256_64 ? 256
+                          : alg == COSE_SHA_384                         ? 384
+                          : alg == COSE_SHA_512                         ? 512
+                          : alg == COSE_SHA_512_256                     ? CRYPTO_SHA_512_256
+                                                                        : 0;
+    const size_t len = alg == COSE_SHA_256_64 ? 8 : bits == CRYPTO_SHA_512_256 ? 32 : bits / 8;
     uint8_t hash[64];
     return bits > 0 && h->x5t.len == len && c->digest(c->self, bits, certificate, hash) &&
            memcmp(hash, h->x5t.data, len) == 0;
@@ -251,9 +253,15 @@ static struct slice find_certificate(const struct accepting *a, struct crypto_ce
         c->others_len = h->chain_len - 1;
         return h->chain[0];
     }
+    c->others = h->bag;
+    c->others_len = h->bag_len;
     for (size_t i = 0; i < k->certificates_len; i++) {
         if (has_thumbprint(a, h, k->certificates[i]))
             return k->certificates[i];
+    }
+    for (size_t i = 0; i < h->bag_len; i++) {
+        if (has_thumbprint(a, h, h->bag[i]))
+            return h->bag[i];
     }
     return slice_of(NULL, 0);
 }

@@ -32,7 +32,8 @@ static void check_key(struct slice map)
 
 static void check_headers(const struct cose_headers *h)
 {
-    require(h->chain_len <= COSE_CHAIN_MAX && h->labels_len <= COSE_LABELS_MAX);
+    require(h->chain_len <= COSE_CHAIN_MAX && h->bag_len <= COSE_CHAIN_MAX);
+    require(h->labels_len <= COSE_LABELS_MAX);
     require(h->iv.data == NULL || h->partial_iv.data == NULL);
     check_key(h->ephemeral_key);
     check_key(h->static_key);

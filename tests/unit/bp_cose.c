@@ -3,6 +3,8 @@
  * (A.1, A.4 to A.6, A.11, A.12; the signature of A.2 is random), certificates, altered bits, and
  * every algorithm. */
 #include "bp_cose_help.h"
+
+#include "bp/codec/cbor.h"
 #include "tests/unit/suite.h"
 
 /* A.1, A.11, A.12: COSE_Mac0 with HMAC 384. */
@@ -133,6 +135,23 @@ static enum security_verdict verify_by(struct security_request r, const char *pl
     return v;
 }
 
+/* {32: [certificate of another node, certificate]} */
+static struct slice bag_of(struct octets *o, struct slice certificate, const char *other)
+{
+    struct octets der;
+    struct writer w = writer_of(o->bytes, sizeof o->bytes);
+    item_put_map(&w, 1);
+    item_put_uint(&w, 32);
+    item_put_array(&w, 2);
+    octets(&der, other);
+    item_put_bytes_head(&w, der.slice.len);
+    writer_bytes(&w, der.slice.data, der.slice.len);
+    item_put_bytes_head(&w, certificate.len);
+    writer_bytes(&w, certificate.data, certificate.len);
+    ck_assert(!w.bad);
+    return o->slice = slice_of(o->bytes, writer_len(&w));
+}
+
 /* COSE_PLAIN of another creation time, without CRC. */
 #define PLAIN_AT(time)                                                                             \
     "9f880700008201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f82" time "001a"   \
@@ -156,6 +175,11 @@ START_TEST(certificates)
     ck_assert_int_eq(verify_by(cose_request(&k, 1), COSE_PLAIN, &wrong), SECURITY_BAD_KEY);
     ck_assert_int_eq(verify_by(cose_request(&thumb, 1), COSE_PLAIN, &pinned), SECURITY_OK);
     ck_assert_int_eq(verify_by(cose_request(&thumb, 1), COSE_PLAIN, &both), SECURITY_OK);
+    ck_assert_int_eq(verify_by(cose_request(&thumb, 1), COSE_PLAIN, &anchor), SECURITY_BAD_KEY);
+    struct octets bag;
+    thumb.added_protected = bag_of(&bag, pinned.certificates[0], COSE_OTHER_CERT);
+    ck_assert_int_eq(verify_by(cose_request(&thumb, 1), COSE_PLAIN, &anchor), SECURITY_OK);
+    thumb.added_protected = bag_of(&bag, anchor.certificates[0], COSE_OTHER_CERT);
     ck_assert_int_eq(verify_by(cose_request(&thumb, 1), COSE_PLAIN, &anchor), SECURITY_BAD_KEY);
     /* the CA is another one */
     struct security_cose_key strange = anchor;

@@ -175,7 +175,7 @@ START_TEST(wrong_keys)
          "05",
          "all of d, p, q"},
         {"a301040104024161", "there twice"},
-        {"a1012", "no COSE_Key"},
+        {"a101", "no COSE_Key"},
         {"a40105024161030620"
          "4101",
          "kty (1): write 1 (OKP)"},
