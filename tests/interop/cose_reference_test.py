@@ -55,7 +55,7 @@ NAMES = {5: "hmac-sha-256", 6: "hmac-sha-384", 7: "hmac-sha-512", 1: "aes-128-gc
          -27: "ecdh-ss-hkdf-256", -28: "ecdh-ss-hkdf-512", -29: "ecdh-es-a128kw", -31: "ecdh-es-a256kw", -32: "ecdh-ss-a128kw",
          -34: "ecdh-ss-a256kw"}
 THUMBS = {-15: lambda d: hashlib.sha256(d).digest()[:8], -16: lambda d: hashlib.sha256(d).digest(),
-          -43: lambda d: hashlib.sha384(d).digest(), -44: lambda d: hashlib.sha512(d).digest()}
+          -17: lambda d: hashlib.new("sha512_256", d).digest(), -43: lambda d: hashlib.sha384(d).digest(), -44: lambda d: hashlib.sha512(d).digest()}
 EPOCH = datetime.datetime(2000, 1, 1)
 Block = collections.namedtuple("Block", "kind number flags crc data")
 
@@ -439,8 +439,11 @@ class Test:
     def headers(self, key, asb, names):
         """Where the key is named: in the message, or in an additional map; then all results have it."""
         if key.certificates:
-            thumb = self.rng.choice(list(THUMBS))
-            named = {33: key.certificates[0]} if names == "chain" else {34: [thumb, THUMBS[thumb](key.certificates[0])]}
+            thumb, other = self.rng.choice(list(THUMBS)), [self.anchor] * self.rng.randrange(2)
+            named = {34: [thumb, THUMBS[thumb](key.certificates[0])]}
+            if names == "chain":
+                bag = self.rng.sample([*other, key.certificates[0]], len(other) + 1)
+                named = {33: key.certificates[0]} if self.rng.random() < 0.5 else {**named, 32: bag if other else bag[0]}
         else:
             named = {4: key.kid}
         where = self.rng.choice([0, 3, 4])
