@@ -11,7 +11,7 @@ from pathlib import Path
 
 from page import Page
 
-page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/security.md", 5)
+page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/security.md", 6)
 with tempfile.TemporaryDirectory(prefix="helio-bpsec-") as name:
     folder, shown, logs = Path(name), [], []
     for out, log in page.play_all(folder):
@@ -34,6 +34,10 @@ with tempfile.TemporaryDirectory(prefix="helio-bpsec-") as name:
     assert "3 sent, 3 received, 0 % loss" in public, public
     assert re.search(r"^ *\d+ +acceptor +ipn:1\.\* +\* +payload +bib-cose +authority-a +3 +0$", public, flags=re.M), public
     assert re.search(r"^authority-a +x509 +valid ", public, flags=re.M), public
+    agreed = shown[5]
+    assert "3 sent, 3 received, 0 % loss" in agreed, agreed
+    for context, key in (("bcb-cose", "to-b"), ("bib-cose", "authority-a")):
+        assert re.search(rf"^ *\d+ +acceptor +ipn:1\.\* +\* +payload +{context} +{key} +3 +0$", agreed, flags=re.M), agreed
     private = (folder / "a-cose/sign").read_text().split("PRIVATE KEY-----")[1].splitlines()[1]
     assert len(private) == 64 and private not in str(shown) + str(logs)
     for hidden in (secret, wrap, pin):
