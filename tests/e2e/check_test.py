@@ -166,6 +166,27 @@ class CheckTest(NodeCase):
         text = f"security_keys: {folder}\nsecurity:\n{rules}{limits}"
         self.assertEqual(self.check(self.lab.write_node(1, [], log=False, extra=text)), (0, ""))
 
+    def test_files_of_cose_keys(self):
+        """A COSE_KeySet in the folder: its keys serve rules by their kid; an error names the file and the key."""
+        folder = self.lab.path("cose")
+        os.mkdir(folder, 0o700)
+        sign = bytes.fromhex("a4010402446d616373" "0306" "205830") + bytes(range(48))
+        seal = bytes.fromhex("a401040242ff01" "0303" "205820") + bytes(range(32))
+        rules = "".join(f"  - {{role: source, context: {context}, key: {key}}}\n" for context, key in (("bib-cose", "macs"), ("bcb-cose", "ff01")))
+        store = f"{{path: {self.lab.path('store')}, durability: async}}"
+        path = self.lab.write_node(1, [], log=False, store=store, extra=f"security_keys: {folder}\nsecurity:\n{rules}")
+        file = os.path.join(folder, "set.cbor")
+        for keys, says in ((b"\x82" + sign + seal, None),
+                           (b"\x82" + sign + seal.replace(b"\x03\x03", b"\x03\x18"), "it begins as CBOR, but is no COSE_Key"),
+                           (b"\x82" + sign + seal.replace(b"\x03\x03", b"\x03\x16"), "key 2 (kid h'ff01'): alg (3) is not implemented: write one such as"),
+                           (b"\x82" + sign + sign.replace(b"\x03\x06", b"\x03\x03"), "key 2 (kid \"macs\"): k (-1): write as many bytes"),
+                           (sign, "no key \"ff01\" to encrypt by COSE")):
+            with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
+                f.write(keys)
+            code, text = self.check(path)
+            self.assertEqual(code == 0, says is None, text)
+            self.assertIn(f"{file}: {says}" if says and "no key" not in says else says or "", text)
+
     def test_ranges_of_rates(self):
         """0 is refused: only the word means no limit, and the keys say so."""
         keys = json.loads(subprocess.run((self.lab.program("heliod"), "--keys", "--json"), capture_output=True, check=True, timeout=60).stdout)

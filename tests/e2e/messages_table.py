@@ -143,6 +143,7 @@ NODES = (
     node("a rule for an endpoint of a neighbour", LTP + "rules:\n  - {peer: \"ipn:2.7\", way: in, rate: 5}\n", "12: rules.peer", "write the node's id, such as ipn:2.0"),
     node("no folder of keys", POLICY, "4: security_keys", "make the folder (mkdir -m 0700)"),
     node("a wrong word in a key file", POLICY, "2: algorithm", "hmac-sha-384", file="keys/a", files={"keys/a": "id: link\nalgorithm: sha384\n" + SECRET}),
+    node("a wrong COSE_Key", POLICY, "2: cose_key", "k (-1) is missing: write the symmetric key", file="keys/a", files={"keys/a": "id: link\ncose_key: a10104\n"}),
     node("a rule whose key is in no file", POLICY, "6: security.key", "write a key file with this id", files={"keys/a": "id: other\nalgorithm: hmac-sha-384\n" + SECRET}),
     node("a rule with a wrong word", POLICY.replace("source,", "sender,"), "6: security.role", "write one of: source, verifier, acceptor"),
     node("a certificate of another node", TLS.replace("KEY", "ca/other"), "5: warning: links[to-2].tls.certificate",

@@ -37,7 +37,8 @@ static void check_accept(struct argp_state *state, void *base)
 #define COSE_OPTION                                                                                \
     {                                                                                              \
         "cose-key", 0, "FILE",                                                                     \
-            .help = "Key file of a node, for the context COSE; may be repeated",                   \
+            .help = "Key file of a node, COSE_Key or COSE_KeySet, for the context COSE; may be "   \
+                    "repeated",                                                                    \
             SECURE_OWN(secure_add_cose)                                                            \
     }
 #define JSON_OPTION                                                                                \

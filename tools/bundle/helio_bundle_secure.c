@@ -190,7 +190,8 @@ static void check_options(struct argp_state *state, void *base)
      .help = "File with the key: one line of hexadecimal digits, for its owner and group only",    \
      SECURE_OWN(secure_add_key)},                                                                  \
         {"cose-key", 0, "FILE",                                                                    \
-         .help = "The context COSE, with the key of this file, which is one of a node",            \
+         .help =                                                                                   \
+             "The context COSE, with the key of this file: a key file of a node, or a COSE_Key",   \
          SECURE_OWN(secure_add_cose)},                                                             \
         {"target",                                                                                 \
          't',                                                                                      \
