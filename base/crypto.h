@@ -78,16 +78,20 @@ struct crypto_signatures {
                              size_t *len);
 };
 
+/* Which of two keys will be used again? */
+enum crypto_lasting { CRYPTO_LASTING_PRIVATE = 1, CRYPTO_LASTING_PUBLIC, CRYPTO_LASTING_BOTH };
+
 /* Secret keys for the owner of a public key; keys are DER, as those of signatures. */
 struct crypto_exchange {
     void *self;
-    /* A new private key on a curve. */
+    /* A new private key on a curve, and its public key as public_of writes it. */
     bool (*generate)(void *self, enum crypto_family family, uint8_t out[CRYPTO_EPHEMERAL_MAX],
-                     size_t *len);
+                     size_t *len, uint8_t public_key[CRYPTO_PUBLIC_MAX], size_t *public_len);
     /* Diffie-Hellman on the curve of both keys: the x coordinate (SEC 1 §3.3.1), or X25519 (RFC
-     * 7748). False: the keys are on different curves, or the point is not on the curve. */
-    bool (*agree)(void *self, struct slice private_key, struct slice public_key,
-                  uint8_t out[CRYPTO_SHARED_MAX], size_t *len);
+     * 7748). `lasting` says which of the keys will be used again, and may be kept. False: the keys
+     * are on different curves, or the point is not on the curve. */
+    bool (*agree)(void *self, enum crypto_lasting lasting, struct slice private_key,
+                  struct slice public_key, uint8_t out[CRYPTO_SHARED_MAX], size_t *len);
     /* RSAES-OAEP (RFC 8017 §7.1) with SHA-2 of so many bits and an empty label. `open_key` returns
      * false unless the key has `len` bytes. */
     bool (*seal_key)(void *self, unsigned bits, struct slice public_key, struct slice key,

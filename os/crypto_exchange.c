@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Secret keys for the owner of a public key, by OpenSSL: Diffie-Hellman on a curve, and RSAES-OAEP.
- * One of the two keys of Diffie-Hellman is new for each block, so none is kept. What can go wrong:
+ * Keys that are new for each block are not kept. What can go wrong:
  * keys of different curves, a point that is not on the curve, a key for another owner.
  */
 #include <openssl/core_names.h>
@@ -14,9 +14,10 @@
 #include "os/crypto_private.h"
 
 static bool generate_key(void *self, enum crypto_family family, uint8_t out[CRYPTO_EPHEMERAL_MAX],
-                         size_t *len)
+                         size_t *len, uint8_t public_key[CRYPTO_PUBLIC_MAX], size_t *public_len)
 {
     unsigned char *der = NULL;
+    enum crypto_family made;
     (void)self;
     EVP_PKEY *key = family == CRYPTO_X25519 ? EVP_PKEY_Q_keygen(NULL, NULL, "X25519")
                     : family > CRYPTO_P521  ? NULL
@@ -25,7 +26,8 @@ static bool generate_key(void *self, enum crypto_family family, uint8_t out[CRYP
                                                                 : family == CRYPTO_P384 ? "P-384"
                                                                                         : "P-521");
     const int n = key != NULL ? i2d_PrivateKey(key, &der) : 0;
-    const bool good = n > 0 && n <= CRYPTO_EPHEMERAL_MAX;
+    const bool good = n > 0 && n <= CRYPTO_EPHEMERAL_MAX &&
+                      crypto_write_public(key, &made, public_key, public_len);
     if (good) {
         memcpy(out, der, (size_t)n);
         *len = (size_t)n;
@@ -43,11 +45,19 @@ static bool same_curve(const EVP_PKEY *a, const EVP_PKEY *b)
            (x <= CRYPTO_P521 || x == CRYPTO_X25519);
 }
 
-static bool agree_secret(void *self, struct slice private_key, struct slice public_key,
-                         uint8_t out[CRYPTO_SHARED_MAX], size_t *len)
+static EVP_PKEY *take_key(struct openssl *o, bool keep, struct slice der, bool is_private)
 {
-    (void)self;
-    EVP_PKEY *own = crypto_read_key(private_key, true), *peer = crypto_read_key(public_key, false);
+    EVP_PKEY *key = keep ? crypto_find_key(o, der, is_private) : crypto_read_key(der, is_private);
+    if (keep && key != NULL)
+        EVP_PKEY_up_ref(key);
+    return key;
+}
+
+static bool agree_secret(void *self, enum crypto_lasting lasting, struct slice private_key,
+                         struct slice public_key, uint8_t out[CRYPTO_SHARED_MAX], size_t *len)
+{
+    EVP_PKEY *own = take_key(self, (lasting & CRYPTO_LASTING_PRIVATE) != 0, private_key, true);
+    EVP_PKEY *peer = take_key(self, (lasting & CRYPTO_LASTING_PUBLIC) != 0, public_key, false);
     EVP_PKEY_CTX *c = same_curve(own, peer) ? EVP_PKEY_CTX_new_from_pkey(NULL, own, NULL) : NULL;
     *len = CRYPTO_SHARED_MAX;
     const bool good = c != NULL && EVP_PKEY_derive_init(c) == 1 &&
@@ -60,14 +70,13 @@ static bool agree_secret(void *self, struct slice private_key, struct slice publ
 }
 
 /* A context of RSAES-OAEP whose use is begun. NULL: it is no RSA key, or OpenSSL failed. */
-static EVP_PKEY_CTX *begin_oaep(unsigned bits, struct slice der, bool is_private)
+static EVP_PKEY_CTX *begin_oaep(struct openssl *o, unsigned bits, struct slice der, bool is_private)
 {
     enum crypto_family family;
-    EVP_PKEY *key = crypto_read_key(der, is_private);
+    EVP_PKEY *key = crypto_find_key(o, der, is_private);
     EVP_PKEY_CTX *c = key != NULL && crypto_family_of(key, &family) && family == CRYPTO_RSA
                           ? EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL)
                           : NULL;
-    EVP_PKEY_free(key); /* the context has its own reference */
     if (c != NULL && (is_private ? EVP_PKEY_decrypt_init(c) : EVP_PKEY_encrypt_init(c)) == 1 &&
         EVP_PKEY_CTX_set_rsa_padding(c, RSA_PKCS1_OAEP_PADDING) == 1 &&
         EVP_PKEY_CTX_set_rsa_oaep_md(c, crypto_digest_of(bits)) == 1 &&
@@ -80,8 +89,7 @@ static EVP_PKEY_CTX *begin_oaep(unsigned bits, struct slice der, bool is_private
 static bool seal_key(void *self, unsigned bits, struct slice public_key, struct slice key,
                      uint8_t out[CRYPTO_SIGNATURE_MAX], size_t *len)
 {
-    (void)self;
-    EVP_PKEY_CTX *c = begin_oaep(bits, public_key, false);
+    EVP_PKEY_CTX *c = begin_oaep(self, bits, public_key, false);
     *len = CRYPTO_SIGNATURE_MAX;
     const bool good = c != NULL && EVP_PKEY_encrypt(c, out, len, key.data, key.len) == 1;
     EVP_PKEY_CTX_free(c);
@@ -94,8 +102,7 @@ static bool open_key(void *self, unsigned bits, struct slice private_key, struct
 {
     uint8_t room[CRYPTO_SIGNATURE_MAX];
     size_t n = sizeof room;
-    (void)self;
-    EVP_PKEY_CTX *c = begin_oaep(bits, private_key, true);
+    EVP_PKEY_CTX *c = begin_oaep(self, bits, private_key, true);
     const bool good = c != NULL && sealed.len <= sizeof room &&
                       EVP_PKEY_decrypt(c, room, &n, sealed.data, sealed.len) == 1 && n == len;
     if (good)

@@ -280,6 +280,7 @@ bool crypto_open(struct crypto *out)
                                           .public_of = crypto_public_of,
                                           .certified = crypto_certified},
                            .exchange = crypto_exchange_table};
+    out->exchange.self = o;
     return true;
 }
 

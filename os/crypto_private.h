@@ -58,7 +58,9 @@ const char *crypto_certified(void *self, const struct crypto_certificates *c,
 extern const struct crypto_exchange crypto_exchange_table;
 
 const EVP_MD *crypto_digest_of(unsigned bits);
-/* A key of one of the families; NULL: it is none. The caller frees it. */
+/* A kept key, or one that replaces the least recently used one. NULL: it is no key. */
+EVP_PKEY *crypto_find_key(struct openssl *o, struct slice der, bool is_private);
+/* A key that is not kept; NULL: it is none. The caller frees it. */
 EVP_PKEY *crypto_read_key(struct slice der, bool is_private);
 bool crypto_family_of(const EVP_PKEY *key, enum crypto_family *out);
 /* A public key of one of the families, as DER. False: it is none. */

@@ -112,8 +112,7 @@ EVP_PKEY *crypto_read_key(struct slice der, bool is_private)
     return key;
 }
 
-/* A kept key, or one that replaces the least recently used one. NULL: it is no key. */
-static EVP_PKEY *find_key(struct openssl *o, struct slice der, bool is_private)
+EVP_PKEY *crypto_find_key(struct openssl *o, struct slice der, bool is_private)
 {
     uint8_t mark[32];
     struct kept_pair *oldest = &o->pairs[0];
@@ -143,14 +142,14 @@ static EVP_PKEY *find_in(struct openssl *o, struct slice der, bool is_private,
                          enum crypto_family want)
 {
     enum crypto_family family;
-    EVP_PKEY *key = find_key(o, der, is_private);
+    EVP_PKEY *key = crypto_find_key(o, der, is_private);
     return key != NULL && crypto_family_of(key, &family) && family == want ? key : NULL;
 }
 
 bool crypto_public_of(void *self, struct slice key, bool is_private, enum crypto_family *family,
                       uint8_t out[CRYPTO_PUBLIC_MAX], size_t *len)
 {
-    return crypto_write_public(find_key(self, key, is_private), family, out, len);
+    return crypto_write_public(crypto_find_key(self, key, is_private), family, out, len);
 }
 
 /* ---- ECDSA and RSASSA-PSS ---- */

@@ -147,8 +147,9 @@ static enum security_verdict agree_key(struct accepting *a, const struct cose_re
         return v;
     if (r->is_static && k.salt.len == 0) /* else all messages would have one key */
         return SECURITY_MALFORMED;
-    if (!security_cose_agree(&a->s, r, k, a->key->secret, sender, a->crypto,
-                             r->wrap != 0 ? kek : a->room))
+    if (!security_cose_agree(&a->s, r, k,
+                             r->is_static ? CRYPTO_LASTING_BOTH : CRYPTO_LASTING_PRIVATE,
+                             a->key->secret, sender, a->crypto, r->wrap != 0 ? kek : a->room))
         return SECURITY_WRONG;
     if (r->wrap == 0)
         return a->layer->value.len == 0 ? SECURITY_OK : SECURITY_MALFORMED;

@@ -121,8 +121,9 @@ size_t security_cose_wrap_bytes(int64_t alg)
 }
 
 bool security_cose_agree(const struct security_block *s, const struct cose_recipient *r,
-                         struct cose_kdf k, struct slice private_key, struct slice public_key,
-                         const struct crypto *crypto, uint8_t out[SECURITY_KEY_MAX])
+                         struct cose_kdf k, enum crypto_lasting lasting, struct slice private_key,
+                         struct slice public_key, const struct crypto *crypto,
+                         uint8_t out[SECURITY_KEY_MAX])
 {
     const struct crypto_exchange *e = &crypto->exchange;
     uint8_t shared[CRYPTO_SHARED_MAX];
@@ -132,7 +133,7 @@ bool security_cose_agree(const struct security_block *s, const struct cose_recip
         k.len = security_cose_wrap_bytes(r->wrap);
     }
     k.bits = r->bits;
-    bool good = e->agree(e->self, private_key, public_key, shared, &len);
+    bool good = e->agree(e->self, lasting, private_key, public_key, shared, &len);
     if (good) {
         k.secret = slice_of(shared, len);
         good = security_cose_derive(s, &k, crypto, out);

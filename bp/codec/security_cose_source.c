@@ -131,17 +131,15 @@ static bool choose_sender(struct making *m, uint8_t room[CRYPTO_EPHEMERAL_MAX], 
     const struct security_cose_key *k = m->r->cose;
     const struct crypto_signatures *c = &m->crypto->signatures;
     const struct crypto_exchange *e = &m->crypto->exchange;
-    uint8_t unused[CRYPTO_PUBLIC_MAX];
     size_t len;
     *out = m->recipient->is_static ? k->secret : k->ephemeral;
-    if (!c->public_of(c->self, k->public_key, false, &m->family, unused, &len))
+    if (out->len > 0)
+        return c->public_of(c->self, *out, true, &m->family, m->sender, &m->sender_len);
+    if (!c->public_of(c->self, k->public_key, false, &m->family, m->sender, &m->sender_len) ||
+        !e->generate(e->self, m->family, room, &len, m->sender, &m->sender_len))
         return false;
-    if (out->len == 0) {
-        if (!e->generate(e->self, m->family, room, &len))
-            return false;
-        *out = slice_of(room, len);
-    }
-    return c->public_of(c->self, *out, true, &m->family, m->sender, &m->sender_len);
+    *out = slice_of(room, len);
+    return true;
 }
 
 static enum security_verdict agree_key(struct making *m)
@@ -151,8 +149,9 @@ static enum security_verdict agree_key(struct making *m)
     const struct cose_recipient *r = m->recipient;
     enum security_verdict v = SECURITY_NO_CRYPTO;
     if (choose_sender(m, room, &sender) &&
-        security_cose_agree(m->s, r, kdf_of(m), sender, m->r->cose->public_key, m->crypto,
-                            r->wrap != 0 ? kek : m->content_key))
+        security_cose_agree(m->s, r, kdf_of(m),
+                            r->is_static ? CRYPTO_LASTING_BOTH : CRYPTO_LASTING_PUBLIC, sender,
+                            m->r->cose->public_key, m->crypto, r->wrap != 0 ? kek : m->content_key))
         v = r->wrap != 0 ? wrap_key(m, slice_of(kek, security_cose_wrap_bytes(r->wrap)))
                          : SECURITY_OK;
     secret_wipe(room, sizeof room);

@@ -157,8 +157,9 @@ bool security_cose_derive(const struct security_block *s, const struct cose_kdf 
 /* By Diffie-Hellman: the content key, or with r->wrap the key that encrypts it. Sets k's bits and
  * secret, and with r->wrap alg and len. */
 bool security_cose_agree(const struct security_block *s, const struct cose_recipient *r,
-                         struct cose_kdf k, struct slice private_key, struct slice public_key,
-                         const struct crypto *crypto, uint8_t out[SECURITY_KEY_MAX]);
+                         struct cose_kdf k, enum crypto_lasting lasting, struct slice private_key,
+                         struct slice public_key, const struct crypto *crypto,
+                         uint8_t out[SECURITY_KEY_MAX]);
 
 /* security_cose_source.c */
 

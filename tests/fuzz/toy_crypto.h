@@ -102,9 +102,10 @@ static const char *toy_certified(void *self, const struct crypto_certificates *c
     return c->is_node(c->node, "ipn:2.0") ? NULL : "another node";
 }
 
-static bool toy_agree(void *self, struct slice private_key, struct slice public_key,
-                      uint8_t out[CRYPTO_SHARED_MAX], size_t *len)
+static bool toy_agree(void *self, enum crypto_lasting lasting, struct slice private_key,
+                      struct slice public_key, uint8_t out[CRYPTO_SHARED_MAX], size_t *len)
 {
+    (void)lasting;
     *len = 32;
     return public_key.len > 0 && toy_sum(self, 256, private_key, &public_key, 1, out);
 }
