@@ -39,9 +39,8 @@ static const char *take_secret(struct security_key *k, struct slice secret)
     return NULL;
 }
 
-static const char *take_der(struct security_key *k, const struct cose_key *c)
+static const char *take_der(struct security_key *k, const struct cose_key *c, bool is_private)
 {
-    const bool is_private = cose_key_is_private(c);
     struct security_der *to = is_private ? &k->private_key : &k->public_key;
     struct writer w = writer_of(k->der + k->der_len, SECURITY_KEY_DER - k->der_len);
     if (to->len > 0)
@@ -74,7 +73,8 @@ const char *security_key_take(struct security_key *k, const struct cose_key *c)
     }
     if (use != SECURITY_USE_ANY)
         k->use = use;
-    return c->type == COSE_SYMMETRIC ? take_secret(k, c->secret) : take_der(k, c);
+    return c->type == COSE_SYMMETRIC ? take_secret(k, c->secret)
+                                     : take_der(k, c, cose_key_is_private(c));
 }
 
 /* ---- files ---- */
@@ -155,6 +155,8 @@ static const char *read_key(struct slice map, struct cose_key *c, struct securit
     wrong = security_key_take(out, c);
     if (wrong == NULL)
         wrong = judge_form(out, c);
+    if (wrong == NULL && c->x.data != NULL && out->public_key.len == 0)
+        wrong = take_der(out, c, false); /* security_key_check compares it with the private key */
     if (wrong == NULL && out->use == SECURITY_USE_NONE)
         wrong = "key_ops (4) has no operation that is used here: remove it, or write one such as 1 "
                 "(sign)";

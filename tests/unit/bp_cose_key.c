@@ -117,6 +117,22 @@ START_TEST(public_keys)
 }
 END_TEST
 
+/* A private key with the x of another one. */
+START_TEST(contradictions)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s", COSE_A7_KEY);
+    char *x = strstr(text, "215830");
+    ck_assert_ptr_nonnull(x);
+    memcpy(x, strstr(COSE_A7_SENDER, "215830"), 2 * 102);
+    ck_assert_int_lt(parse_hex(text, 0), 0);
+    ck_assert_str_eq(why, "the public key is not that of the private key or certificate");
+    x[7] ^= 1; /* not on the curve */
+    ck_assert_int_lt(parse_hex(text, 0), 0);
+    ck_assert_str_eq(why, "the key is not one of the algorithm ecdh-es-a256kw");
+}
+END_TEST
+
 START_TEST(lines)
 {
     char text[4096], open[400];
@@ -201,6 +217,7 @@ SUITE(bp_cose_key, t)
     tcase_add_test(t, key_sets);
     tcase_add_test(t, operations);
     tcase_add_test(t, public_keys);
+    tcase_add_test(t, contradictions);
     tcase_add_test(t, lines);
     tcase_add_test(t, wrong_keys);
 }
