@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "bp/codec/cose_key.h"
 #include "os/arguments.h"
 #include "tools/bundle/helio_bundle.h"
 #include "tools/bundle/helio_bundle_secure.h"
@@ -303,6 +304,19 @@ static json_t *scope_json(const struct security_aad_scope *a)
     return out;
 }
 
+/* The curve of a sender's key */
+static json_t *curve_json(struct slice map)
+{
+    static const char *const names[] = {
+        [CRYPTO_P256] = "P-256",      [CRYPTO_P384] = "P-384",    [CRYPTO_P521] = "P-521",
+        [CRYPTO_ED25519] = "Ed25519", [CRYPTO_X25519] = "X25519", [CRYPTO_RSA] = "RSA"};
+    struct cose_key k;
+    const char *why = cose_key_parse(map, &k);
+    return json_string(why != NULL                ? why
+                       : k.type == COSE_SYMMETRIC ? "a symmetric key"
+                                                  : names[k.family]);
+}
+
 static json_t *layer_json(const struct cose_layer *l)
 {
     json_t *out = json_object();
@@ -315,6 +329,12 @@ static json_t *layer_json(const struct cose_layer *l)
         json_object_set_new(out, "x5t", hex_json(h->x5t));
     if (h->chain_len > 0)
         json_object_set_new(out, "certificates", number_json(h->chain_len));
+    if (h->ephemeral_key.data != NULL)
+        json_object_set_new(out, "ephemeral_key", curve_json(h->ephemeral_key));
+    if (h->static_key.data != NULL)
+        json_object_set_new(out, "sender_key", curve_json(h->static_key));
+    if (h->static_kid.data != NULL)
+        json_object_set_new(out, "sender_kid", hex_json(h->static_kid));
     return out;
 }
 
