@@ -46,6 +46,8 @@ struct crypto_certificates {
     size_t others_len;
     const struct slice *anchors; /* trusted; none: the signer's certificate is */
     size_t anchors_len;
+    const struct slice *revoked; /* revocation lists (RFC 5280 §5); their dates do not count */
+    size_t revoked_len;
     int64_t unix_s; /* they must be valid at this time */
     /* Does a NODE-ID of the certificate, such as "ipn:2.0", name the node that they must name? */
     bool (*is_node)(const void *node, const char *text);
@@ -76,6 +78,9 @@ struct crypto_signatures {
     const char *(*certified)(void *self, const struct crypto_certificates *c,
                              enum crypto_family *family, uint8_t out[CRYPTO_PUBLIC_MAX],
                              size_t *len);
+    /* Are the anchors and revocation lists readable, and is each list one of an anchor? NULL, or
+     * what is wrong (static). */
+    const char *(*readable)(void *self, const struct crypto_certificates *c);
 };
 
 /* Which of two keys will be used again? */

@@ -2,8 +2,8 @@
 /*
  * Certificates of signers (draft-ietf-dtn-bpsec-cose-17 §2.5.1, §4): the path to a trust anchor by
  * OpenSSL at the time that the caller gives, then the profile: version 3, a key usage for
- * signatures, id-kp-bundleSecurity in each extended key usage, and the NODE-ID. Revocation is not
- * looked up. What can go wrong is a text.
+ * signatures, id-kp-bundleSecurity in each extended key usage, and the NODE-ID. Revocation is by
+ * the lists of the caller alone. What can go wrong is a text.
  */
 #include <openssl/err.h>
 #include <openssl/x509.h>
@@ -50,6 +50,89 @@ static bool is_for_bundles(X509_STORE_CTX *c)
     return true;
 }
 
+/* ---- revocation ---- */
+
+/* NULL: it is malformed. */
+static X509_CRL *read_revoked(struct slice der)
+{
+    const unsigned char *p = der.data;
+    X509_CRL *out =
+        der.len > 0 && der.len <= DER_MAX ? d2i_X509_CRL(NULL, &p, (long)der.len) : NULL;
+    if (out != NULL && p != der.data + der.len) {
+        X509_CRL_free(out);
+        out = NULL;
+    }
+    return out;
+}
+
+static bool is_list_of(X509_CRL *list, X509 *issuer)
+{
+    return X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_subject_name(issuer)) == 0 &&
+           X509_CRL_verify(list, X509_get0_pubkey(issuer)) == 1;
+}
+
+static bool is_list_of_any(X509_CRL *list, STACK_OF(X509) * issuers)
+{
+    for (int i = 0; i < sk_X509_num(issuers); i++) {
+        if (is_list_of(list, sk_X509_value(issuers, i)))
+            return true;
+    }
+    return false;
+}
+
+/* The dates of the list and of the revocation do not count: who has a stolen key can write any
+ * creation time into a bundle. */
+static bool lists_one(X509_CRL *list, STACK_OF(X509) * path)
+{
+    X509_REVOKED *entry;
+    for (int i = 0; i < sk_X509_num(path); i++) {
+        if (X509_CRL_get0_by_cert(list, &entry, sk_X509_value(path, i)) == 1)
+            return true;
+    }
+    return false;
+}
+
+static const char *find_revoked(STACK_OF(X509) * path, STACK_OF(X509) * anchors,
+                                const struct crypto_certificates *of)
+{
+    const char *wrong = NULL;
+    for (size_t i = 0; i < of->revoked_len && wrong == NULL; i++) {
+        X509_CRL *list = read_revoked(of->revoked[i]);
+        if (list == NULL)
+            wrong = "a revocation list is malformed";
+        else if ((is_list_of_any(list, path) || is_list_of_any(list, anchors)) &&
+                 lists_one(list, path))
+            wrong = "a certificate is revoked";
+        X509_CRL_free(list);
+    }
+    return wrong;
+}
+
+static const char *judge_list(struct slice der, STACK_OF(X509) * anchors)
+{
+    X509_CRL *list = read_revoked(der);
+    const char *wrong = list == NULL ? "a revocation list is malformed"
+                        : is_list_of_any(list, anchors)
+                            ? NULL
+                            : "a revocation list is not of one of the authorities in this file";
+    X509_CRL_free(list);
+    return wrong;
+}
+
+const char *crypto_readable(void *self, const struct crypto_certificates *c)
+{
+    (void)self;
+    STACK_OF(X509) *anchors = read_list(c->anchors, c->anchors_len);
+    const char *wrong = anchors == NULL ? "a certificate is malformed" : NULL;
+    for (size_t i = 0; i < c->revoked_len && wrong == NULL; i++)
+        wrong = judge_list(c->revoked[i], anchors);
+    sk_X509_pop_free(anchors, X509_free);
+    ERR_clear_error();
+    return wrong;
+}
+
+/* ---- paths ---- */
+
 static const char *explain_path(int error)
 {
     return error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID
@@ -58,7 +141,7 @@ static const char *explain_path(int error)
 }
 
 static const char *check_path(X509 *signer, STACK_OF(X509) * others, STACK_OF(X509) * anchors,
-                              int64_t unix_s)
+                              const struct crypto_certificates *of)
 {
     const char *wrong = "out of memory";
     X509_STORE *store = X509_STORE_new();
@@ -69,10 +152,10 @@ static const char *check_path(X509 *signer, STACK_OF(X509) * others, STACK_OF(X5
         X509_VERIFY_PARAM_set_flags(p, X509_V_FLAG_PARTIAL_CHAIN);
         X509_VERIFY_PARAM_set_depth(p, PATH_DEPTH);
         X509_VERIFY_PARAM_set_auth_level(p, SECURITY_LEVEL);
-        X509_VERIFY_PARAM_set_time(p, (time_t)unix_s);
+        X509_VERIFY_PARAM_set_time(p, (time_t)of->unix_s);
         wrong = X509_verify_cert(c) != 1 ? explain_path(X509_STORE_CTX_get_error(c))
                 : !is_for_bundles(c)     ? "a certificate is not for bundle security"
-                                         : NULL;
+                                         : find_revoked(X509_STORE_CTX_get0_chain(c), anchors, of);
     }
     X509_STORE_CTX_free(c);
     X509_STORE_free(store);
@@ -104,7 +187,7 @@ static const char *validate(X509 *signer, const struct crypto_certificates *c)
     STACK_OF(X509) *anchors =
         read_list(pinned ? &c->certificate : c->anchors, pinned ? 1 : c->anchors_len);
     wrong = others == NULL || anchors == NULL ? "a certificate is malformed"
-                                              : check_path(signer, others, anchors, c->unix_s);
+                                              : check_path(signer, others, anchors, c);
     sk_X509_pop_free(others, X509_free);
     sk_X509_pop_free(anchors, X509_free);
     return wrong;

@@ -278,7 +278,8 @@ bool crypto_open(struct crypto *out)
                                           .sign = crypto_sign,
                                           .verify = crypto_verify,
                                           .public_of = crypto_public_of,
-                                          .certified = crypto_certified},
+                                          .certified = crypto_certified,
+                                          .readable = crypto_readable},
                            .exchange = crypto_exchange_table};
     out->exchange.self = o;
     return true;

@@ -55,6 +55,7 @@ bool crypto_public_of(void *self, struct slice key, bool is_private, enum crypto
 const char *crypto_certified(void *self, const struct crypto_certificates *c,
                              enum crypto_family *family, uint8_t out[CRYPTO_PUBLIC_MAX],
                              size_t *len);
+const char *crypto_readable(void *self, const struct crypto_certificates *c);
 extern const struct crypto_exchange crypto_exchange_table;
 
 const EVP_MD *crypto_digest_of(unsigned bits);

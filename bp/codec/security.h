@@ -54,7 +54,7 @@ enum security_scope {
 #define SECURITY_IV 12          /* bytes of IVs that this node makes */
 #define SECURITY_KEY_MAX 64     /* bytes of a key */
 #define SECURITY_WRAPPED_MAX (SECURITY_KEY_MAX + 8)
-#define SECURITY_MADE_MAX 8192 /* bytes of all security blocks that are added to one bundle */
+#define SECURITY_MADE_MAX 16384 /* bytes of all security blocks that are added to one bundle */
 
 /* The AAD scope of a COSE block (draft-ietf-dtn-bpsec-cose-17 §2.2.2): what is authenticated beside
  * the target. In the order of the authenticated data: block numbers rising, then -1 and -2. */

@@ -16,8 +16,7 @@
  *
  * Verifiers and acceptors also read COSE_Sign, recipients "direct", and messages of up to
  * COSE_LAYERS_MAX signatures or recipients: the one that the key identifies is used. A MAC by
- * ECDH-ES or RSAES-OAEP is refused: everybody can make one. Not implemented: ML-DSA, and the
- * revocation of certificates.
+ * ECDH-ES or RSAES-OAEP is refused: everybody can make one. Not implemented: ML-DSA, OCSP.
  */
 #ifndef BP_SECURITY_COSE_H
 #define BP_SECURITY_COSE_H
@@ -48,6 +47,8 @@ struct security_cose_key {
     /* The signer's certificate and those above it; or trust anchors (alg 0). */
     struct slice certificates[COSE_CHAIN_MAX];
     size_t certificates_len;
+    struct slice revoked[COSE_CHAIN_MAX]; /* revocation lists of trust anchors */
+    size_t revoked_len;
     enum security_identify identify;
     /* of a source, for known-answer tests; empty: made, or absent */
     struct slice partial_iv, salt, added_protected;

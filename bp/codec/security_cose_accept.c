@@ -249,6 +249,8 @@ static struct slice find_certificate(const struct accepting *a, struct crypto_ce
         return k->certificates[0];
     c->anchors = k->certificates;
     c->anchors_len = k->certificates_len;
+    c->revoked = k->revoked;
+    c->revoked_len = k->revoked_len;
     if (h->chain_len > 0) {
         c->others = h->chain + 1;
         c->others_len = h->chain_len - 1;

@@ -430,6 +430,8 @@ static const char *find_missing_pem(const struct key_reader *r)
     const enum key_form form = algorithms[k->algorithm].form;
     if (r->has_secret || k->base_iv_len > 0)
         return "this algorithm has its key as PEM, not as key: or base_iv:";
+    if (k->revoked_len > 0 && form != FORM_ANCHORS)
+        return "revocation lists are for x509: write them beside the authority's certificate";
     if (form == FORM_ANCHORS)
         return k->certificates_len == 0 || k->private_key.len > 0 || k->public_key.len > 0
                    ? "x509 has certificates of trust anchors and no keys: write them as PEM"

@@ -16,8 +16,8 @@
  *     key: pkcs11:token=ops;object=uplink?pin-source=.pin
  *
  * For the context COSE alone: hkdf-sha-512; keys of signatures (esp384 and so on); x509, the
- * certificates of trust anchors. Public and private keys and certificates follow as PEM (RFC 7468)
- * in place of `key`:
+ * certificates and revocation lists of trust anchors. Public and private keys and certificates
+ * follow as PEM (RFC 7468) in place of `key`:
  *
  *     identify: x5chain                # how a source names its key: kid, x5t or x5chain
  *     kid: 4578616d706c65              # hexadecimal; the key identifier (optional: the id's text)
@@ -130,6 +130,8 @@ struct security_key {
     size_t base_iv_len;
     struct security_der private_key, public_key, certificates[COSE_CHAIN_MAX];
     size_t certificates_len;
+    struct security_der revoked[COSE_CHAIN_MAX]; /* revocation lists of trust anchors */
+    size_t revoked_len;
     uint8_t der[SECURITY_KEY_DER];
     size_t der_len;
 };

@@ -24,25 +24,25 @@ static const char *begin_text(struct pem_reader *r, struct slice label,
     static const struct {
         const char *text;
         enum pem_kind kind;
-    } labels[] = {{"PRIVATE KEY-----", PEM_PRIVATE},
-                  {"EC PRIVATE KEY-----", PEM_PRIVATE},
-                  {"RSA PRIVATE KEY-----", PEM_PRIVATE},
-                  {"PUBLIC KEY-----", PEM_PUBLIC},
-                  {"CERTIFICATE-----", PEM_CERTIFICATE}};
+    } labels[] = {{"PRIVATE KEY-----", PEM_PRIVATE},     {"EC PRIVATE KEY-----", PEM_PRIVATE},
+                  {"RSA PRIVATE KEY-----", PEM_PRIVATE}, {"PUBLIC KEY-----", PEM_PUBLIC},
+                  {"CERTIFICATE-----", PEM_CERTIFICATE}, {"X509 CRL-----", PEM_REVOKED}};
     *r = (struct pem_reader){.kind = PEM_NONE, .start = k->der_len};
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         if (slice_equal(label, slice_of(labels[i].text, strlen(labels[i].text))))
             r->kind = labels[i].kind;
     }
-    return r->kind == PEM_NONE
-               ? "expected PEM of a PRIVATE KEY, EC or RSA PRIVATE KEY, PUBLIC KEY or CERTIFICATE"
-               : NULL;
+    return r->kind == PEM_NONE ? "expected PEM of a PRIVATE KEY, EC or RSA PRIVATE KEY, PUBLIC "
+                                 "KEY, CERTIFICATE or X509 CRL"
+                               : NULL;
 }
 
 static struct security_der *place_of(enum pem_kind kind, struct security_key *k)
 {
     if (kind == PEM_CERTIFICATE)
         return k->certificates_len < COSE_CHAIN_MAX ? &k->certificates[k->certificates_len] : NULL;
+    if (kind == PEM_REVOKED)
+        return k->revoked_len < COSE_CHAIN_MAX ? &k->revoked[k->revoked_len] : NULL;
     struct security_der *one = kind == PEM_PRIVATE ? &k->private_key : &k->public_key;
     return one->len == 0 ? one : NULL;
 }
@@ -54,9 +54,12 @@ static const char *end_text(struct pem_reader *r, struct security_key *k)
     if (r->characters != 0 || len == 0)
         return "the PEM is not complete";
     if (to == NULL)
-        return "a key file has one private and one public key, and 4 certificates, at most";
+        return "a key file has one private and one public key, 4 certificates and 4 revocation "
+               "lists at "
+               "most";
     *to = (struct security_der){.at = (uint16_t)r->start, .len = (uint16_t)len};
     k->certificates_len += r->kind == PEM_CERTIFICATE;
+    k->revoked_len += r->kind == PEM_REVOKED;
     r->kind = PEM_NONE;
     return NULL;
 }
@@ -200,6 +203,23 @@ static int find_certified(const struct security_key *k, const struct crypto *cry
     return is_family(k->algorithm, out->family) ? 0 : refuse_family(k, why, cap);
 }
 
+static int check_anchors(const struct security_key *k, const struct crypto *crypto, char *why,
+                         size_t cap)
+{
+    const struct crypto_signatures *c = &crypto->signatures;
+    struct slice anchors[COSE_CHAIN_MAX], revoked[COSE_CHAIN_MAX];
+    for (size_t i = 0; i < k->certificates_len; i++)
+        anchors[i] = view_of(k, k->certificates[i]);
+    for (size_t i = 0; i < k->revoked_len; i++)
+        revoked[i] = view_of(k, k->revoked[i]);
+    const struct crypto_certificates of = {.anchors = anchors,
+                                           .anchors_len = k->certificates_len,
+                                           .revoked = revoked,
+                                           .revoked_len = k->revoked_len};
+    const char *wrong = c->readable(c->self, &of);
+    return wrong == NULL ? 0 : refuse_key(why, cap, wrong);
+}
+
 /* An own private key and the other end's public key. */
 static int check_both(struct security_key *k, const struct found *own, const struct found *other,
                       char *why, size_t cap)
@@ -213,8 +233,10 @@ int security_key_check(struct security_key *k, const struct crypto *crypto, char
 {
     struct found own, given, certified;
     const enum key_form form = security_algorithm_form(k->algorithm);
-    if (form == FORM_SECRET || form == FORM_ANCHORS)
+    if (form == FORM_SECRET)
         return 0;
+    if (form == FORM_ANCHORS)
+        return check_anchors(k, crypto, why, cap);
     int err = find_part(k, k->private_key, true, crypto, &own, why, cap);
     if (err == 0)
         err = find_part(k, k->public_key, false, crypto, &given, why, cap);
@@ -245,7 +267,10 @@ bool security_key_cose(const struct security_key *k, struct security_cose_key *o
         .static_kid = slice_of(k->static_kid, k->static_kid_len),
         .base_iv = slice_of(k->base_iv, k->base_iv_len),
         .certificates_len = k->certificates_len,
+        .revoked_len = k->revoked_len,
         .identify = k->identify};
+    for (size_t i = 0; i < k->revoked_len; i++)
+        out->revoked[i] = view_of(k, k->revoked[i]);
     for (size_t i = 0; i < k->certificates_len; i++)
         out->certificates[i] = view_of(k, k->certificates[i]);
     const bool mac = k->algorithm <= SECURITY_KEY_HMAC_512;

@@ -29,7 +29,7 @@ bool security_key_is_word(struct slice s);
 const char *security_key_take(struct security_key *k, const struct cose_key *c);
 
 /* PEM (RFC 7468) in a key file, line by line. */
-enum pem_kind { PEM_NONE, PEM_PRIVATE, PEM_PUBLIC, PEM_CERTIFICATE };
+enum pem_kind { PEM_NONE, PEM_PRIVATE, PEM_PUBLIC, PEM_CERTIFICATE, PEM_REVOKED };
 struct pem_reader {
     enum pem_kind kind;  /* of the text in hand */
     uint32_t bits;       /* of characters that are no whole byte yet */

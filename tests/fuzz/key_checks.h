@@ -25,6 +25,9 @@ static void check_key(const struct security_key *k)
     require(k->static_kid_len <= sizeof k->static_kid && k->base_iv_len <= SECURITY_IV);
     for (size_t i = 0; i < k->certificates_len; i++)
         require(k->certificates[i].at + k->certificates[i].len <= k->der_len);
+    require(k->revoked_len <= COSE_CHAIN_MAX);
+    for (size_t i = 0; i < k->revoked_len; i++)
+        require(k->revoked[i].at + k->revoked[i].len <= k->der_len);
     require(k->from_ms < k->until_ms && k->uses == 0);
     require(k->uses_max >= 1 && k->uses_max <= SECURITY_USES_MAX);
     require(k->peers.len <= EID_PATTERNS_MAX);

@@ -7,7 +7,7 @@ documents, with its own CBOR, CRCs and canonical forms; ciphers, curves, RSA and
   in     helio-bundle verifies and decrypts random bundles that are made here, in forms that it does not write itself: several targets in a
          BCB, several recipients or signatures, direct recipients, absent and unsorted parameters, other blocks in the AAD, identifiers in
          additional headers, short thumbprints, compressed points, keys as COSE_Key and PEM. Then one of: an altered bit, another key, a cut
-         message, an expired certificate, another node's.
+         message, an expired or revoked certificate, another node's.
 usage: cose_reference_test.py BIN-FOLDER [COUNT [SEED]]; exit code: 0 all agree, 1 not"""
 import collections
 import datetime
@@ -387,8 +387,17 @@ class Test:
             text += self.part(half)
         return self.save(name, text + b"".join(self.pem(c, "CERTIFICATE") for c in key.certificates))
 
-    def anchor_file(self, name, der):
-        return self.save(name, b"id: anchor\nalgorithm: x509\n" + self.pem(der, "CERTIFICATE"))
+    def anchor_file(self, name, der, more=b""):
+        return self.save(name, b"id: anchor\nalgorithm: x509\n" + self.pem(der, "CERTIFICATE") + more)
+
+    def revocation(self, serials):
+        """A list of the authority, of any age."""
+        start = self.created + datetime.timedelta(days=self.rng.randrange(-400, 400))
+        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "authority")])
+        b = x509.CertificateRevocationListBuilder().issuer_name(name).last_update(start).next_update(start + datetime.timedelta(days=9))
+        for serial in serials:
+            b = b.add_revoked_certificate(x509.RevokedCertificateBuilder().serial_number(serial).revocation_date(start).build())
+        return self.pem(b.sign(self.authority, hashes.SHA384()).public_bytes(serialization.Encoding.DER), "X509 CRL")
 
     # ---- bundles ----
 
@@ -543,7 +552,8 @@ class Test:
         kind, names, plain = rng.choice([BIB, BIB, BCB]), rng.choice(["kid", "chain", "pinned"]), bundle.bytes()
         is_signature = kind == BIB and rng.random() < 0.6
         alg = rng.choice(SIGNERS if is_signature else MACS if kind == BIB else CIPHERS)
-        harm = rng.choice([None, None, "bit", "key", "cut"] + (["expired", "node", "usage"] if is_signature and names != "kid" else []))
+        harm = rng.choice([None, None, "bit", "key", "cut"] + (["expired", "node", "usage"] if is_signature and names != "kid" else []) +
+                          (["revoked"] if is_signature and names == "chain" else []))
         node = None if names == "kid" or not is_signature else "ipn:9.0" if harm == "node" else self.node_of(bundle)
         key = self.key(alg, node, days=-1 if harm == "expired" else 30, usage=harm != "usage")
         asb = self.secure(bundle, kind, key, names, bundle.primary[4])
@@ -562,7 +572,11 @@ class Test:
             shown = self.other_key(key, node)
         file = self.key_file("key", shown, False)
         if key.certificates and names == "chain":
-            file = self.anchor_file("key", self.anchor if harm != "key" else self.issue("other", shown.public(), None))
+            serial = x509.load_der_x509_certificate(key.certificates[0]).serial_number
+            others = [rng.getrandbits(64) for _ in range(rng.randrange(3))]
+            lists = b"".join(self.revocation(s) for s in rng.sample([others, [serial] * (harm == "revoked")], 2))
+            file = self.anchor_file("key", self.anchor if harm != "key" else self.issue("other", shown.public(), None),
+                                    lists if harm == "revoked" or harm != "key" and rng.random() < 0.5 else b"")
         if kind == BIB:
             self.run("verify", "--cose-key", file, "--strip", "-o", "p", "s", good=harm is None)
         else:

@@ -76,6 +76,7 @@ static void teardown(void)
     close_table();
 }
 
+#define LIST "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"
 #define SIGNER "id: a\nalgorithm: esp384\n"
 
 START_TEST(key_files)
@@ -131,6 +132,8 @@ START_TEST(wrong_key_files)
         {SIGNER, "-----BEGIN CERTIFICATE-----\nAAAA\n", "-----END CERTIFICATE-----\n", "malformed"},
         {"id: a\nalgorithm: x509\n", key_pem, ca_pem, "no keys"},
         {"id: a\nalgorithm: x509\n", "", "", "trust anchors"},
+        {"id: a\nalgorithm: x509\n", ca_pem, LIST, "a revocation list is malformed"},
+        {SIGNER, key_pem, LIST, "revocation lists are for x509"},
         {"id: a\nalgorithm: aes-256-kw\nkey: " COSE_KEK "\n", cert_pem, "", "no PEM"},
         {"id: a\nalgorithm: hkdf-sha-512\nkey: pkcs11:object=b\n", "", "", "hkdf"},
         {"id: a\nalgorithm: aes-256-gcm\nbase_iv: 00\n", "", "", "line 3: base_iv"},
