@@ -36,6 +36,7 @@ may store base bp store
 may route base bp route
 may frames base frames
 may sle base sle
+may cfdp base frames cfdp
 may erasure base erasure
 may erasure/isal erasure
 may cla os base ltp bp cla conf frames sle erasure
@@ -103,7 +104,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,cfdp,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
     grep -v '^bp/agent/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # plain words and short sentences; each public name has its comment; that these two can fail: style_test.py
