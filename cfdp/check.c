@@ -35,7 +35,7 @@ void cfdp_check(const struct cfdp *e)
         list_for_each (k, &e->order) {
             const struct cfdp_transaction *t = container_of(k, struct cfdp_transaction, order);
             held += t->remote == r ? t->held : 0;
-            begun += t->remote == r && t->id.source != e->config.id;
+            begun += t->remote == r && t->theirs;
         }
         assert(held == r->held && begun == r->begun);
     }

@@ -184,16 +184,16 @@ static void init_times(struct times *at)
 }
 
 struct cfdp_transaction *cfdp_transaction_new(struct cfdp *e, struct remote *r, struct cfdp_id id,
-                                              bool is_sender)
+                                              bool is_sender, bool theirs)
 {
-    const bool theirs = id.source != e->config.id;
     if (e->live >= e->config.transactions_max || (theirs && r->begun >= r->row.transactions_max) ||
         agenda_reserve(&e->agenda, e->live + 1u) != 0)
         return NULL;
     struct cfdp_transaction *t = calloc(1, sizeof *t);
     if (t == NULL)
         return NULL;
-    *t = (struct cfdp_transaction){.e = e, .id = id, .remote = r, .is_sender = is_sender};
+    *t = (struct cfdp_transaction){
+        .e = e, .id = id, .remote = r, .is_sender = is_sender, .theirs = theirs};
     t->phase = is_sender ? CFDP_SENDING : CFDP_RECEIVING;
     t->status = CFDP_FILE_UNREPORTED;
     t->paused = r->down ? PAUSED_BY_LINK : 0;
@@ -217,7 +217,7 @@ void cfdp_transaction_free(struct cfdp_transaction *t)
     hash_sub(&e->table, &t->node);
     list_sub(&t->order);
     list_sub(&t->ready);
-    t->remote->begun -= t->id.source != e->config.id;
+    t->remote->begun -= t->theirs;
     t->remote->held -= t->held;
     e->live--;
     ranges_fini(&t->again);

@@ -15,7 +15,7 @@ enum {
     PAST_MAX = 256,         /* results that are remembered for a remote entity */
     STRAYS_MAX = 64,        /* queued answers of no transaction, of a remote entity */
     WORK_STEP = 1 << 20,    /* octets of a checksum in one call */
-    PROGRESS_STEP = 1 << 20 /* octets sent between two records of progress */
+    PROGRESS_STEP = 1 << 16 /* octets sent between two records of progress */
 };
 
 /* PDUs that a transaction has to send, in this order. */
@@ -80,6 +80,7 @@ struct cfdp_transaction {
     struct cfdp_head head;    /* of our PDUs */
     enum cfdp_phase phase;
     bool is_sender, closure, listing;
+    bool theirs;                /* counted in remote.begun */
     bool has_metadata, has_eof; /* receiver */
     bool kept;                  /* it has a journal */
     bool reported;              /* FINISHED or ABANDONED was reported */
@@ -128,9 +129,9 @@ struct cfdp {
 /* engine.c */
 struct remote *cfdp_find_remote(const struct cfdp *e, uint64_t id);
 struct cfdp_transaction *cfdp_find(const struct cfdp *e, struct cfdp_id id);
-/* NULL: memory, or limits. */
+/* `theirs`: the remote entity began it, or asked for it. NULL: memory, or limits. */
 struct cfdp_transaction *cfdp_transaction_new(struct cfdp *e, struct remote *r, struct cfdp_id id,
-                                              bool is_sender);
+                                              bool is_sender, bool theirs);
 void cfdp_transaction_free(struct cfdp_transaction *t);
 void cfdp_emit(struct cfdp_transaction *t, enum cfdp_notice_kind kind);
 struct cfdp_notice *cfdp_notice_push(struct cfdp *e);
@@ -160,8 +161,10 @@ void cfdp_stray(struct remote *r, const struct stray *s);
 
 /* request.c */
 void cfdp_suspend_it(struct cfdp_transaction *t, tick now);
-int cfdp_put_as(struct cfdp *e, const struct cfdp_put *put, bool listing,
-                const struct cfdp_id *origin, tick now, struct cfdp_id *id);
+/* A put that a remote entity asked for: a file, a list of a folder, or an answer without a file.
+ * origin: its request, if it has an answer of its own. */
+int cfdp_put_for(struct cfdp *e, const struct cfdp_put *put, bool listing,
+                 const struct cfdp_id *origin, tick now);
 /* Takes the fault handler overrides of its options. False: a malformed TLV. */
 bool cfdp_take_options(struct cfdp_transaction *t);
 

@@ -90,7 +90,7 @@ static enum cfdp_verdict begin_receiver(struct cfdp *e, struct remote *r, const 
         return CFDP_VERDICT_FORBIDDEN;
     if (e->live >= e->config.transactions_max || r->begun >= r->row.transactions_max)
         return CFDP_VERDICT_TRANSACTIONS;
-    struct cfdp_transaction *t = cfdp_transaction_new(e, r, id, false);
+    struct cfdp_transaction *t = cfdp_transaction_new(e, r, id, false, true);
     if (t == NULL)
         return CFDP_VERDICT_FAILED;
     t->head = p->head;

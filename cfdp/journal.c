@@ -51,6 +51,7 @@ void cfdp_note_begun(struct cfdp_transaction *t)
     struct writer w = writer_of(room, sizeof room);
     writer_byte(&w, RECORD_BEGUN);
     writer_byte(&w, t->is_sender);
+    writer_byte(&w, t->theirs);
     writer_number(&w, t->remote->row.id, 8);
     writer_byte(&w, (uint8_t)(t->head.unacknowledged | t->head.crc << 1 | t->head.large << 2 |
                               t->listing << 3 | t->has_origin << 4));
@@ -303,14 +304,14 @@ static struct cfdp_transaction *begin_restored(struct cfdp *e, struct cfdp_id id
 {
     struct reader r = reader_of(record.data, record.len);
     const bool begun = reader_byte(&r) == RECORD_BEGUN;
-    const bool is_sender = reader_byte(&r) != 0;
+    const bool is_sender = reader_byte(&r) != 0, theirs = reader_byte(&r) != 0;
     struct remote *remote = cfdp_find_remote(e, reader_number(&r, 8));
     *rc = HELIO_EFORMAT;
-    if (r.bad || !begun || is_sender != (id.source == e->config.id))
+    if (r.bad || !begun || is_sender != (id.source == e->config.id) || (!is_sender && !theirs))
         return NULL;
     *rc = remote == NULL ? HELIO_ENOENT : HELIO_ENOMEM;
     struct cfdp_transaction *t =
-        remote == NULL ? NULL : cfdp_transaction_new(e, remote, id, is_sender);
+        remote == NULL ? NULL : cfdp_transaction_new(e, remote, id, is_sender, theirs);
     if (t == NULL)
         return NULL;
     read_begun(t, &r);

@@ -96,8 +96,13 @@ static void drop_new(struct cfdp_transaction *t)
     cfdp_transaction_free(t);
 }
 
-int cfdp_put_as(struct cfdp *e, const struct cfdp_put *put, bool listing,
-                const struct cfdp_id *origin, tick now, struct cfdp_id *id)
+struct asker {
+    bool theirs, listing;
+    const struct cfdp_id *origin;
+};
+
+static int put_file(struct cfdp *e, const struct cfdp_put *put, const struct asker *a, tick now,
+                    struct cfdp_id *id)
 {
     struct remote *r = cfdp_find_remote(e, put->destination);
     if (r == NULL)
@@ -107,14 +112,14 @@ int cfdp_put_as(struct cfdp *e, const struct cfdp_put *put, bool listing,
     *id = (struct cfdp_id){e->config.id, e->next};
     if (cfdp_number_len(e->next) > e->config.sequence_len)
         return HELIO_EAGAIN; /* all numbers are used */
-    struct cfdp_transaction *t = cfdp_transaction_new(e, r, *id, true);
+    struct cfdp_transaction *t = cfdp_transaction_new(e, r, *id, true, a->theirs);
     if (t == NULL)
         return HELIO_EAGAIN;
     e->next++;
-    t->listing = listing;
-    t->has_origin = origin != NULL;
-    if (origin != NULL)
-        t->origin = *origin;
+    t->listing = a->listing;
+    t->has_origin = a->origin != NULL;
+    if (a->origin != NULL)
+        t->origin = *a->origin;
     const int rc = begin_put(t, put);
     if (rc != 0) {
         drop_new(t);
@@ -131,7 +136,16 @@ int cfdp_put_as(struct cfdp *e, const struct cfdp_put *put, bool listing,
 
 int cfdp_put(struct cfdp *e, const struct cfdp_put *put, tick now, struct cfdp_id *id)
 {
-    return cfdp_put_as(e, put, false, NULL, now, id);
+    const struct asker ours = {.origin = NULL};
+    return put_file(e, put, &ours, now, id);
+}
+
+int cfdp_put_for(struct cfdp *e, const struct cfdp_put *put, bool listing,
+                 const struct cfdp_id *origin, tick now)
+{
+    const struct asker peer = {.theirs = true, .listing = listing, .origin = origin};
+    struct cfdp_id id;
+    return put_file(e, put, &peer, now, &id);
 }
 
 void cfdp_suspend_it(struct cfdp_transaction *t, tick now)

@@ -86,12 +86,11 @@ static void send_answer(struct cfdp *e, uint64_t to, struct cfdp_id origin,
 {
     uint8_t room[CFDP_OPTIONS_MAX];
     struct writer w = writer_of(room, sizeof room);
-    struct cfdp_id id;
     cfdp_message_write(&w, answer);
     write_origin(&w, origin);
     writer_bytes(&w, more.data, more.len);
     const struct cfdp_put put = {.destination = to, .options = slice_of(room, writer_len(&w))};
-    if (w.bad || cfdp_put_as(e, &put, false, NULL, now, &id) != 0)
+    if (w.bad || cfdp_put_for(e, &put, false, NULL, now) != 0)
         e->counts.refused++;
 }
 
@@ -115,7 +114,6 @@ static void perform_put(struct cfdp_transaction *t, const struct asked *a, tick 
     char from[CFDP_NAME_MAX + 1], to[CFDP_NAME_MAX + 1];
     uint8_t room[CFDP_OPTIONS_MAX];
     struct writer w = writer_of(room, sizeof room);
-    struct cfdp_id id;
     const bool may =
         (t->remote->row.permissions & CFDP_MAY_GET) != 0 && a->put.entity == t->remote->row.id;
     write_origin(&w, t->id);
@@ -130,7 +128,7 @@ static void perform_put(struct cfdp_transaction *t, const struct asked *a, tick 
                                  .destination_name = to,
                                  .class_ = a->has_mode ? mode : 0,
                                  .options = slice_of(room, writer_len(&w))};
-    if (cfdp_put_as(t->e, &put, false, &t->id, now, &id) != 0)
+    if (cfdp_put_for(t->e, &put, false, &t->id, now) != 0)
         refuse_put(t, now);
 }
 
@@ -139,7 +137,6 @@ static void perform_listing(struct cfdp_transaction *t, const struct asked *a, t
     char folder[CFDP_NAME_MAX + 1], to[CFDP_NAME_MAX + 1];
     uint8_t room[CFDP_OPTIONS_MAX];
     struct writer w = writer_of(room, sizeof room);
-    struct cfdp_id id;
     struct cfdp_message m = {
         .kind = CFDP_LISTING_RESPONSE, .first = a->list.first, .second = a->list.second};
     cfdp_message_write(&w, &m);
@@ -149,7 +146,7 @@ static void perform_listing(struct cfdp_transaction *t, const struct asked *a, t
                                  .destination_name = to,
                                  .options = slice_of(room, writer_len(&w))};
     if ((t->remote->row.permissions & CFDP_MAY_LIST) && !w.bad && set_name(folder, a->list.first) &&
-        set_name(to, a->list.second) && cfdp_put_as(t->e, &put, true, NULL, now, &id) == 0)
+        set_name(to, a->list.second) && cfdp_put_for(t->e, &put, true, NULL, now) == 0)
         return;
     t->e->counts.refused++;
     m.flag = true;

@@ -14,6 +14,7 @@ programs, out = sys.argv[1:3]
 commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server", "monitor"],
             "helio-bundle": ["lint", "show", "make", "sign", "verify", "encrypt", "decrypt", "explain"], "helio-store": ["check", "list", "export", "repair"],
             "helio-frames": ["gen", "info", "convert", "fop", "farm"], "helio-plan": ["check", "convert", "show", "route", "import"],
+            "helio-cfdp": ["daemon", "put", "get", "ls", "suspend", "resume", "cancel", "link", "status"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "stream", "status", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [], "helio-sync": ["send", "receive"],
             "helio-lab": [], "helio-sle": ["provider", "import", "user", "bench", "bridge", "sim"], "helio-csts": ["provider", "monitor", "forward", "data"]}
@@ -125,7 +126,7 @@ MISTAKES = (
     ("helio-trace", "convert", GONE, "x"), ("helio-trace", "convert", "A", GONE), ("helio-trace", "from-power", GONE, "--mean-margin", "3", "-o", "x"),
     ("helio-trace", "gen", "--preset", "H", "--duration", "1s", "-o", GONE), ("helio-tune", "--trace", GONE), ("helio-campaign", GONE), ("helio-campaign", "wrong"),
     ("helio-lab", GONE, "up"), ("helio-lab", "wrong", "check"), ("helio-lab", GONE, "down"), ("helio-lab", GONE, "logs"),
-    ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"), ("helio-sle", "import", GONE), ("helio-sle", "import", "wrong"), ("helio-csts", "provider", GONE), ("helio-csts", "provider", "wrong"),
+    ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"), ("helio-sle", "import", GONE), ("helio-sle", "import", "wrong"), ("helio-cfdp", "daemon", GONE), ("helio-cfdp", "daemon", "wrong"), ("helio-cfdp", "status", "--control", GONE), ("helio-csts", "provider", GONE), ("helio-csts", "provider", "wrong"),
     ("helio-perf", "client", "--socket", GONE), ("helio-ping", "--socket", GONE, "nobody"),
     ("helio-send", "--socket", GONE, "ipn:2.1", GONE), ("helio-recv", "--socket", GONE, "-o", GONE),
     ("helio-sync", "send", "--socket", GONE, GONE, "ipn:2.1"), ("helio-sync", "receive", "--socket", GONE, "--from", "ipn:1.*", GONE))

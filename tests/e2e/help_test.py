@@ -20,6 +20,7 @@ SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("rel
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint", "sign", "verify", "encrypt", "decrypt", "explain"),
                "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert", "fop", "farm"),
                "helio-sle": ("provider", "import", "user", "bench", "bridge", "sim", "modem", "control"), "helio-csts": ("provider", "monitor", "forward", "data"), "helio-store": ("check", "list", "export", "repair"),
+               "helio-cfdp": ("daemon", "put", "get", "ls", "suspend", "resume", "cancel", "link", "status"),
                "helio-ltp": ("send", "receive"), "helio-sync": ("send", "receive"), "helio-lab": ("passes",)}
 # Examples have fixed ports: where that is permitted, each is in a network of its own.
 PREFIX = ALONE if subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode == 0 else []

@@ -5,7 +5,7 @@
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: venv.sh DIR" >&2; exit 2; }
 dir=$1
-pins="ud3tn-utils==0.15.2 pyD3TN==0.15.2 scapy==2.8.0 duckdb-cli==1.5.6 cryptography==48.0.0 ccsds-cop==0.1.2 reedsolo==1.7.0 numpy==2.4.6 asn1tools==0.169.0"
+pins="ud3tn-utils==0.15.2 pyD3TN==0.15.2 scapy==2.8.0 duckdb-cli==1.5.6 cryptography==48.0.0 ccsds-cop==0.1.2 reedsolo==1.7.0 numpy==2.4.6 asn1tools==0.169.0 cfdp-py==0.7.0 cfdp==0.2.0 fastcrc==0.3.6"
 # asks for Python 3.12; what the tests use of it runs with 3.11, too
 newer="pycadu==0.1.4"
 mkdir -p "$(dirname "$dir")"

@@ -6,7 +6,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 FOLDERS = {"conformance.md": "ltp", "conformance-bp.md": "bp", "conformance-tcpcl.md": "cla/tcpcl", "conformance-sle.md": "sle",
-           "conformance-frames.md": "frames"}  # of code that is named without one
+           "conformance-frames.md": "frames", "conformance-cfdp.md": "cfdp"}  # of code that is named without one
 wrong = []
 rows = 0
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * After a restart: each journal of the state folder is given to the entity. What can go wrong: a
+ * journal that is damaged (it and its partial file are removed), or of a remote entity that the
+ * configuration no longer has (it is kept).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "tools/cfdp/cfdp_store_private.h"
+
+#define JOURNAL_MAX (INT64_C(1) << 30)
+
+/* "SOURCE-NUMBER.KIND"; the kind, or NULL. */
+static const char *read_state_name(const char *name, struct cfdp_id *id)
+{
+    char *end;
+    if (name[0] < '0' || name[0] > '9')
+        return NULL;
+    id->source = strtoull(name, &end, 10);
+    if (*end != '-')
+        return NULL;
+    id->sequence = strtoull(end + 1, &end, 10);
+    return *end == '.' ? end + 1 : NULL;
+}
+
+/* All of a file of the folder, which the caller frees. NULL with *rc. */
+static uint8_t *read_all(int folder, const char *name, size_t *len, int *rc)
+{
+    struct stat st;
+    uint8_t *out = NULL;
+    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    *rc = HELIO_EFORMAT;
+    if (fd < 0) {
+        *rc = helio_from_errno(errno);
+        return NULL;
+    }
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= JOURNAL_MAX) {
+        out = malloc((size_t)st.st_size + 1);
+        const ssize_t n = out == NULL ? -1 : read(fd, out, (size_t)st.st_size);
+        *len = n < 0 ? 0 : (size_t)n;
+        *rc = out == NULL ? HELIO_ENOMEM : 0;
+    }
+    close(fd);
+    return out;
+}
+
+static int restore_one(struct cfdp_store *s, struct cfdp *e, const char *name, struct cfdp_id id,
+                       tick now)
+{
+    int rc;
+    size_t len = 0;
+    uint8_t *records = read_all(s->state, name, &len, &rc);
+    if (records == NULL)
+        return rc;
+    rc = cfdp_restore(e, id, slice_of(records, len), now);
+    free(records);
+    if (rc != HELIO_EFORMAT)
+        return rc;
+    s->unreadable++;
+    store_files.forget(s, id);
+    return rc;
+}
+
+static bool has_journal(const struct cfdp_store *s, struct cfdp_id id)
+{
+    char name[STORE_NAME];
+    store_state_name(id, "log", name);
+    return faccessat(s->state, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int store_restore(struct cfdp_store *s, struct cfdp *e, tick now,
+                  void (*said)(void *context, const char *journal, int error), void *context)
+{
+    struct cfdp_id id;
+    const struct dirent *d;
+    const int fd = openat(s->state, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL)
+        return helio_from_errno(errno);
+    while ((d = readdir(dir)) != NULL) {
+        const char *kind = read_state_name(d->d_name, &id);
+        if (kind != NULL && strcmp(kind, "log") == 0) {
+            const int rc = restore_one(s, e, d->d_name, id, now);
+            if (rc != 0)
+                said(context, d->d_name, rc);
+        } else if (kind != NULL && !has_journal(s, id)) {
+            (void)unlinkat(s->state, d->d_name, 0); /* of a process that was killed at the end */
+        }
+    }
+    closedir(dir);
+    return 0;
+}
+
+char *store_take_text(struct cfdp_store *s, const char *name, size_t max)
+{
+    const char *last;
+    int rc;
+    size_t len = 0;
+    const int parent = store_parent(s, name, false, &last);
+    char *out = parent < 0 ? NULL : (char *)read_all(parent, last, &len, &rc);
+    if (out != NULL)
+        (void)unlinkat(parent, last, 0);
+    if (out != NULL && len <= max) {
+        out[len] = '\0';
+    } else {
+        free(out);
+        out = NULL;
+    }
+    if (parent >= 0)
+        close(parent);
+    return out;
+}
