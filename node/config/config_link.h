@@ -48,6 +48,9 @@ struct config_link *config_link_change(const struct config_link *was, const char
  * adapter. The caller's to free; NULL: the text is no map, or no memory. */
 char *config_link_shown(const char *text, size_t len, const struct cla_ops *ops,
                         config_adapters *adapters);
+/* The key of the first secret (OPTION_SECRET of any adapter) that has a value in the text, for
+ * commands that must not have one. NULL: none, the text is no map, or no memory. */
+const char *config_link_secret(const char *text, size_t len, config_adapters *adapters);
 
 /* A link to an unconfigured peer that connected over `host`: it has no keys of its own. NULL: no
  * memory. */

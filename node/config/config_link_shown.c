@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of a link for the log. Hidden are options that the tables mark as secret, and keys in no
- * table, because they may be misplaced secrets. What can go wrong: the text is no map; memory. */
+/* The keys of a link for the log, and which of them are secret. Hidden are options that the tables
+ * mark as secret, and keys in no table, because they may be misplaced secrets. What can go wrong:
+ * the text is no map; memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,4 +83,45 @@ char *config_link_shown(const char *text, size_t len, const struct cla_ops *ops,
     conf_tree_free(map);
     free(errors);
     return shown;
+}
+
+/* The key of an option that is secret in any adapter's table; NULL: it is none. */
+static const char *find_secret(config_adapters *adapters, const char *group, const char *word)
+{
+    char key[KEY_CAP];
+    const int len = snprintf(key, sizeof key, "%s%s%s", group, *group != '\0' ? "." : "", word);
+    for (size_t i = 0; len > 0 && (size_t)len < sizeof key && adapters(i) != NULL; i++) {
+        const struct conf_option *o = conf_option_named(adapters(i)->options, key);
+        if (o != NULL && o->type == OPTION_SECRET)
+            return o->key;
+    }
+    return NULL;
+}
+
+static const char *search_map(config_adapters *adapters, const char *group,
+                              const struct conf_tree *map)
+{
+    const char *found = NULL;
+    for (const struct conf_tree *t = map->first; t != NULL && found == NULL; t = t->next) {
+        if (t->kind == CONF_MAP && *group == '\0')
+            found = search_map(adapters, t->key, t);
+        else if (t->kind == CONF_SCALAR && t->text != NULL && *t->text != '\0')
+            found = find_secret(adapters, group, t->key);
+    }
+    return found;
+}
+
+const char *config_link_secret(const char *text, size_t len, config_adapters *adapters)
+{
+    struct conf_errors *errors = malloc(sizeof *errors);
+    const char *found = NULL;
+    if (errors == NULL)
+        return NULL;
+    conf_errors_init(errors, "");
+    struct conf_tree *map = conf_tree_parse(text, len, "", errors);
+    if (map != NULL && map->kind == CONF_MAP)
+        found = search_map(adapters, "", map);
+    conf_tree_free(map);
+    free(errors);
+    return found;
 }

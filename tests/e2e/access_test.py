@@ -241,6 +241,32 @@ class AccessTest(NodeCase):
                     self.assertEqual(f"{key}: it is secret, and all users may read or write this file (mode {mode:03o}); chmod o= it" in done.stderr,
                                      refused, (key, done.stderr))
 
+    def test_secrets_of_links(self):
+        """helioctl takes them from a file that not all users may read, not from its command line."""
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False))
+        ports = self.lab.udp_ports(2)
+        keys = {"adapter": "ltp-udp", "peer": "ipn:3.0", "local": f"127.0.0.1:{ports[0]}", "remote": f"127.0.0.1:{ports[1]}", "rto": "1s"}
+        words = [self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "link", "add", "to-3"]
+
+        def add(*more):
+            done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=300)
+            return done.returncode, done.stderr
+        for secret, key in (("auth.cookie=5ec2e70a", "auth.cookie"), ("cookie=5ec2e70a", "auth.cookie"), ("auth={mode: off, cookie: 5ec2e70a}", "auth.cookie"),
+                            ("sle.password=5ec2e70a", "sle.password")):
+            code, text = add(*(f"{k}={v}" for k, v in keys.items()), secret)
+            self.assertEqual(code, 2, secret)
+            self.assertIn(f"helioctl: {key} is secret, and all users can see a command line; write the keys in a file: link add to-3 FILE", text)
+        path = self.lab.path("link.yaml")
+        with open(path, "w", encoding="ascii") as f:
+            f.write("".join(f"{k}: {v}\n" for k, v in keys.items()) + "auth: {cookie: 5ec2e70a}\n")
+        os.chmod(path, 0o644)
+        code, text = add(path)
+        self.assertEqual(code, 2)
+        self.assertIn("auth.cookie: it is secret, and all users may read or write this file (mode 644); chmod o= it", text)
+        os.chmod(path, 0o640)
+        self.assertEqual(add(path), (0, ""))
+        self.assertNotIn("5ec2e70a", self.log())
+
     def test_passwords(self):
         """Not on a command line; in a file, which not all users may read, or in the environment."""
         path = self.lab.path("password")

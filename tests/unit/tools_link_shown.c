@@ -64,8 +64,33 @@ START_TEST(no_keys)
 }
 END_TEST
 
+static void expect_secret(const char *keys, const char *found)
+{
+    const char *key = config_link_secret(keys, strlen(keys), cla_at);
+    if (found == NULL)
+        ck_assert_ptr_null(key);
+    else
+        ck_assert_str_eq(key, found);
+}
+
+START_TEST(secrets_are_found)
+{
+    expect_secret("{adapter: ltp-udp, auth.cookie: 5ec2e70a}", "auth.cookie");
+    expect_secret("{cookie: 5ec2e70a}", "auth.cookie");
+    expect_secret("{\"auth_cookie\": \"5ec2e70a\"}", "auth.cookie");
+    expect_secret("{adapter: ltp-udp, auth: {mode: accept, cookie: 5ec2e70a}}", "auth.cookie");
+    expect_secret("{sle: {provider_password: aa}}", "sle.provider_password");
+    expect_secret("{sle.password: aa}", "sle.password");
+    expect_secret("{adapter: ltp-udp, auth: {mode: require, key_file: auth.key}}", NULL);
+    expect_secret("{auth.cookie: ''}", NULL);
+    expect_secret("{rate: 5Mbit/s, tls: {key: one.key}}", NULL);
+    expect_secret("[cookie]", NULL);
+}
+END_TEST
+
 SUITE(tools_link_shown, t)
 {
+    tcase_add_test(t, secrets_are_found);
     tcase_add_test(t, of_an_added_link);
     tcase_add_test(t, of_a_changed_link);
     tcase_add_test(t, no_keys);

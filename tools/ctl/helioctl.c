@@ -10,9 +10,11 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "cla/cla.h"
 #include "conf/conf_arguments.h"
 #include "conf/conf_section.h"
 #include "node/config/config.h"
+#include "node/config/config_link.h"
 #include "os/arguments.h"
 #include "tools/ctl/ctl_ask.h"
 #include "tools/ctl/helioctl.h"
@@ -365,6 +367,13 @@ static char *keys_of_file(const char *path)
     char *text = conf_file_read(path, &len, errors);
     if (text != NULL && len > KEYS_FILE_MAX)
         conf_error(errors, 0, "is too long for a link: %d bytes at most", KEYS_FILE_MAX);
+    const char *secret =
+        text == NULL || errors->exposed == 0 ? NULL : config_link_secret(text, len, cla_at);
+    if (secret != NULL)
+        conf_error(errors, 0,
+                   "%s: it is secret, and all users may read or write this file (mode %03o); "
+                   "chmod o= it",
+                   secret, errors->exposed);
     for (size_t i = 0; i < errors->len; i++)
         fprintf(stderr, "%s\n", errors->text[i]);
     char *whole = text != NULL && errors->len == 0 ? strndup(text, len) : NULL;
@@ -405,7 +414,15 @@ static char *keys_of_words(const struct request *r)
     }
     if (f == NULL || fputc('}', f) == EOF || fclose(f) != 0)
         return NULL;
-    return text;
+    const char *secret = config_link_secret(text, len, cla_at);
+    if (secret == NULL)
+        return text;
+    fprintf(stderr,
+            "helioctl: %s is secret, and all users can see a command line; write the keys in a "
+            "file: link add %s FILE\n",
+            secret, r->words[2]);
+    free(text);
+    return NULL;
 }
 
 static char *link_change_line(const struct request *r)
