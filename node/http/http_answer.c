@@ -33,13 +33,15 @@ enum http_kind http_kind_of(const char *path)
     return (enum http_kind)kind;
 }
 
-/* The host of "HOST:PORT", "[HOST]:PORT", without a dot at its end; false: it is too long. */
+/* The host of "HOST:PORT", "[HOST]:PORT", without a dot at its end; false: it is none. */
 static bool host_of(const char *text, char out[HOST_CAP])
 {
     const char *end = text + strlen(text), *colon = strrchr(text, ':');
     if (*text == '[') {
         const char *bracket = strchr(text, ']');
-        end = bracket == NULL ? end : bracket;
+        if (bracket == NULL || (bracket[1] != '\0' && bracket[1] != ':'))
+            return false; /* such as "[localhost].example" */
+        end = bracket;
         text++;
     } else if (colon != NULL) {
         end = colon;

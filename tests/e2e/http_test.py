@@ -170,7 +170,8 @@ class HttpTest(unittest.TestCase):
         """Who asks for another name gets no figures."""
         self.node(extra="", listen=f"127.0.0.1:{self.port}\", hosts: \"node.example")
         for host, status in (("127.0.0.1", 200), (f"localhost:{self.port}", 200), ("Node.Example", 200), ("attacker.example", 421),
-                             ("192.0.2.1", 421), ("", 421)):
+                             ("192.0.2.1", 421), ("", 421), ("[127.0.0.1]", 200), (f"[127.0.0.1]:{self.port}", 200), ("[localhost].attacker.example", 421),
+                             ("[127.0.0.1", 421), ("[127.0.0.1]x:1", 421)):
             c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
             c.putrequest("GET", "/metrics", skip_host=True)
             c.putheader("Host", host)

@@ -481,7 +481,8 @@ class Parts(Folder):
         for host, local, wanted in (("localhost", "127.0.0.1", True), ("127.0.0.1", "127.0.0.1", True), ("127.0.0.2", "127.0.0.1", False), ("::1", "::1", True), ("0:0::1", "::1", True),
                                     ("127.0.0.1", "::ffff:127.0.0.1", True), ("a.example", "127.0.0.1", True), ("b.example", "127.0.0.1", False), ("", "127.0.0.1", False)):
             self.assertEqual(lab_page.is_own(host, local, {"a.example"}), wanted, (host, local))
-        self.assertEqual([lab_page.host_of(text) for text in ("a:1", "[::1]:80", "[::1]", "A.", "::1", "")], ["a", "::1", "::1", "a", "::1", ""])
+        self.assertEqual([lab_page.host_of(text) for text in ("a:1", "[::1]:80", "[::1]", "A.", "::1", "", "[localhost].a", "[::1")],
+                         ["a", "::1", "::1", "a", "::1", "", "", ""])
 
     def test_a_second_of_a_channel(self):
         answer = {"in": 110, "out": 70, "queued": 10, "lost": {"trace": 30}, "now": {"state": "bad", "bad_share": 0.5}}

@@ -99,7 +99,11 @@ def asked_change(told: Any) -> dict[str, Any]:
 
 def host_of(text: Any) -> Any:
     """The host of "HOST:PORT" or "[HOST]:PORT", without a dot at its end; "": there is none."""
-    host = text[1:].partition("]")[0] if text.startswith("[") else text.rpartition(":")[0] if text.count(":") == 1 else text
+    if text.startswith("["):
+        host, end, rest = text[1:].partition("]")
+        host = host if end and (not rest or rest.startswith(":")) else ""
+    else:
+        host = text.rpartition(":")[0] if text.count(":") == 1 else text
     return host.removesuffix(".").lower()
 
 
