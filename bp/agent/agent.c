@@ -310,11 +310,12 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     struct record *r = record_find(a, key);
     if (r == NULL || r->state != STATE_STORING || !list_empty(&r->node))
         return;
-    r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
     if (r->came_from.index != NO_LINK && link_of(a, &r->came_from) == NO_LINK)
-        r->has_token = false; /* the link that brought it was removed: no answer is due */
-    if (r->has_token)
+        r->answer_refusal = NO_ANSWER; /* the link that brought it was removed */
+    if (r->answer_refusal != NO_ANSWER) {
+        r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
         list_add_tail(&a->answers, &r->answer);
+    }
     if (!ok) {
         emit_not_stored(a, r);
         record_end(a, r, END_NOT_STORED);

@@ -78,7 +78,6 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     a->next_key++;
     fragment_entered(a, r, as);
     assert(r->state == STATE_STORING);
-    r->rewrite = h->rewrite;
     r->arrived = a->now.now;
     r->expires = agent_expiry(a, h->expires_ms);
     a->counters.storing++;
@@ -286,7 +285,7 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
         return refusal;
     }
     r->token = q->token;
-    r->has_token = true;
+    r->answer_refusal = REFUSE_NONE;
     if (out != NULL)
         *out = b.id;
     return REFUSE_NONE;
@@ -408,7 +407,7 @@ static enum agent_refusal answer_duplicate(const struct record *held)
 /* If the bundle was forwarded before, its next pause is longer each time. */
 static void note_return(struct agent *a, struct record *r)
 {
-    unsigned times = r->role == ROLE_BUNDLE ? returns_again(&a->returns, r->by_id.hash) : 0;
+    unsigned times = record_has_id(r) ? returns_again(&a->returns, r->by_id.hash) : 0;
     if (times == 0)
         return;
     a->counters.returned++;
@@ -550,7 +549,7 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
         r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
         r->payload_len = b.payload.len;
         r->token = token;
-        r->has_token = true;
+        r->answer_refusal = REFUSE_NONE;
         r->in_link = link;
         r->came_from = r->avoid = link_ref(a, from);
         note_return(a, r);

@@ -145,7 +145,7 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     s->verifying += r->state == STATE_VERIFYING;
     if (r->state == STATE_VERIFYING)
         check_verifying(r);
-    s->ids += r->role == ROLE_BUNDLE;
+    s->ids += record_has_id(r);
 }
 
 static uint64_t count_given(const struct registration *g, const struct queue *q)

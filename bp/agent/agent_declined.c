@@ -26,14 +26,19 @@ static uint64_t hash_of(const struct agent *a, uint64_t key)
 
 static struct declined *find_declined(const struct agent *a, const struct record *r)
 {
-    struct hash_node *n = r->was_declined ? hash_find(&a->declined, hash_of(a, r->key)) : NULL;
+    /* As a rule there are none. */
+    struct hash_node *n = a->declined.len == 0 ? NULL : hash_find(&a->declined, hash_of(a, r->key));
     for (; n != NULL; n = hash_next(n)) {
         struct declined *d = container_of(n, struct declined, by_key);
         if (d->key == r->key)
             return d;
     }
-    assert(!r->was_declined);
     return NULL;
+}
+
+bool declined_has(const struct agent *a, const struct record *r)
+{
+    return find_declined(a, r) != NULL;
 }
 
 size_t declined_list(const struct agent *a, const struct record *r,
@@ -56,7 +61,6 @@ void declined_forget(struct agent *a, struct record *r)
         return;
     hash_sub(&a->declined, &d->by_key);
     free(d);
-    r->was_declined = false;
 }
 
 void declined_fini(struct agent *a)
@@ -78,7 +82,6 @@ static int note_declined(struct agent *a, struct record *r)
         if (d == NULL)
             return HELIO_ENOMEM;
         d->key = r->key;
-        r->was_declined = true;
         hash_add(&a->declined, &d->by_key, hash_of(a, r->key));
     }
     if (d->len == AGENT_DECLINES_MAX)
@@ -113,7 +116,7 @@ void agent_declined(struct agent *a, uint64_t key, const char *reason, struct ag
         return;
     if (has_other_route(a, r)) {
         agent_proceed(a, r);
-    } else if (r->role != ROLE_COPY && !r->was_declined) { /* no memory to know it by */
+    } else if (r->role != ROLE_COPY && !declined_has(a, r)) { /* no memory to know it by */
         queue_retry(a, r);
     } else {
         agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);

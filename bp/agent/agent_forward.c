@@ -32,7 +32,7 @@ static int describe(const struct agent *a, const struct record *r, struct bundle
      * fragments. */
     enum bundle_mode mode = r->sent_to == 0 ? BUNDLE_LENIENT : BUNDLE_CHECKED;
     int rc = bundle_decode(buf_data(r->buf), r->buf->len, mode, b, NULL);
-    if (rc < 0 || !r->rewrite)
+    if (rc < 0 || !record_rewrites(r))
         return rc;
     drop_unknown_blocks(b);
     const struct bundle_hop hop = {.node = &a->config.node,
@@ -49,7 +49,7 @@ static struct buf *outgoing(const struct agent *a, struct record *r, const char 
     struct bundle b;
     *why = "no memory";
     r->in_hand = 0;
-    if (!r->rewrite && r->sent_to == 0 && (limit == 0 || r->buf->len <= limit))
+    if (!record_rewrites(r) && r->sent_to == 0 && (limit == 0 || r->buf->len <= limit))
         return buf_keep(r->buf);
     return describe(a, r, &b) < 0 ? NULL : split_next(r, &b, limit, why);
 }

@@ -429,7 +429,7 @@ static void mark_pieces(const struct agent *a, struct assembly *as)
     }
     list_for_each (it, &as->pieces) {
         struct record *p = container_of(it, struct record, node);
-        p->mark_len = (uint32_t)as->id_len;
+        p->mark_len = (uint16_t)as->id_len;
         if (p->expires > a->now.now) /* an expired one needs no mark */
             p->expires = last;
     }

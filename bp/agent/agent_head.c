@@ -273,6 +273,12 @@ void agent_head_id(struct slice head, size_t id_off, struct bundle_id *out)
     assert(!r.bad && reader_left(&r) == 0);
 }
 
+bool agent_head_rewrites(struct slice head)
+{
+    assert(head.len > 2);
+    return head.data[1] & HEAD_REWRITE;
+}
+
 int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
 {
     struct reader r = reader_of(head.data, head.len);

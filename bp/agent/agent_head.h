@@ -45,6 +45,8 @@ size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX]
 int agent_head_decode(struct slice head, struct agent_head *out, size_t *id_off);
 /* Decodes only the id of a head that was encoded here or decoded before. */
 void agent_head_id(struct slice head, size_t id_off, struct bundle_id *out);
+/* Do the blocks of its bundle change when it is forwarded (agent_head.rewrite)? Of such a head. */
+bool agent_head_rewrites(struct slice head);
 /* Encodes only the id. For fragments it includes the payload's length, because two fragments may
  * start at one offset. */
 size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t out[AGENT_ID_MAX]);

@@ -33,8 +33,9 @@
 #define COPIES_MAX 262144 /* copies of all bundles with several routes */
 #define LOAD_TRIES 8 /* a bundle that could not be read this often is deleted (END_UNREADABLE) */
 #define NO_LINK ROUTER_NO_LINK
-#define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
-#define NO_ROUTE (-3)    /* record.link: no route now */
+#define TO_ENDPOINT (-1)      /* record.link: for an endpoint of this node */
+#define NO_ROUTE (-3)         /* record.link: no route now */
+#define NO_ROUTE_IN_TIME (-4) /* record.link: the same, and no route is in time */
 
 /*
  * The bundles for a link, an endpoint or a registration. They wait in `bands`, by priority; then
@@ -495,8 +496,9 @@ void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answ
 /* Ends its booking, if it has one, with this outcome. */
 void ask_ended(struct agent *a, struct record *r, enum router_note_kind how);
 
-/* agent_declined.c: links that must never transmit a bundle again. list: writes those that exist;
- * returns their number. */
+/* agent_declined.c: links that must never transmit a bundle again. has: are there any? list: writes
+ * those that exist; returns their number. */
+bool declined_has(const struct agent *a, const struct record *r);
 size_t declined_list(const struct agent *a, const struct record *r,
                      uint32_t out[AGENT_DECLINES_MAX]);
 void declined_forget(struct agent *a, struct record *r);

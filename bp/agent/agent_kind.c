@@ -204,7 +204,7 @@ void kind_enter(struct agent *a, struct record *r, const struct agent_head *h)
     }
     if (h != NULL)
         alike = is_alike(a, &h->destination);
-    if (alike && has_kinds(a) && !r->was_declined)
+    if (alike && has_kinds(a) && !declined_has(a, r))
         k = kind_of(a, of, r, h);
     r->kind = k != NULL ? k : alike ? &of->rest[r->qos.priority] : &of->single[r->qos.priority];
     list_add_tail(&r->kind->records, &r->alike);

@@ -135,20 +135,17 @@ static void place_copies(struct agent *a, struct record *r, const struct agent_h
 static void place_by(struct agent *a, struct record *r, const struct agent_head *h,
                      const struct ask_answer *answer)
 {
-    uint64_t group, service;
     assert(r->queue == NULL && state_is_live(r->state));
-    r->link = answer->link;
-    if (answer->too_late && !r->too_late) { /* once, until there is a route */
+    if (answer->too_late && r->link != NO_ROUTE_IN_TIME) { /* once, until there is a route */
         a->counters.too_late++;
         late_note(a, h, r->expires, answer->arrival, NO_LINK);
     }
-    r->too_late = answer->too_late;
-    r->once = r->once || eid_imc(&h->destination, &group, &service);
+    r->link = answer->too_late ? NO_ROUTE_IN_TIME : answer->link;
     if (answer->also_len > 0 || answer->here) {
         place_copies(a, r, h, answer);
         return;
     }
-    if (r->link == NO_ROUTE) {
+    if (answer->link == NO_ROUTE) {
         agent_await_route(a, r, h, answer->until);
         return;
     }

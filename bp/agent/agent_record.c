@@ -57,13 +57,10 @@ struct record *record_by_id(const struct agent *a, struct slice id, uint64_t has
     return NULL;
 }
 
-#define LAST_PART 20       /* 1/20 of the memory is not for bundles in a route's reserved part */
-#define RECORD_SLACK 96    /* overhead of the allocator, entries in tables and in the heap */
-#define RECORD_HEAD 96     /* of a head, usually */
-#define ASSEMBLY_SLACK 192 /* first ranges of an assembly, and the allocator's own of both */
 #define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
 #define FIT_LEAST 256      /* nor one for less than so many bytes */
 static_assert(FIT_LEAST >= BUNDLE_HEAD_IPN, "room of the usual size is not taken back");
+static_assert(AGENT_HEAD_MAX <= UINT16_MAX, "lengths and positions in a head have 16 bits");
 
 static uint64_t own_cost(const struct record *r)
 {
@@ -75,180 +72,10 @@ uint64_t record_cost(const struct record *r)
     return own_cost(r) + r->bytes;
 }
 
-static bool exceeds(uint64_t used, uint64_t more, uint64_t limit)
-{
-    return more > limit || used > limit - more;
-}
-
 /* What a bundle takes of the limit of bytes. */
 static uint64_t charge_quota(const struct agent *a, const struct record *r)
 {
     return a->config.memory_only ? record_cost(r) : r->bytes;
-}
-
-static uint64_t expect_cost(uint64_t bytes)
-{
-    return sizeof(struct record) + RECORD_HEAD + RECORD_SLACK + bytes;
-}
-
-/* What waits for the store is in memory whatever the limit says: a store that is slower than the
- * links must not fill the memory. */
-static bool storing_full(const struct agent *a, uint64_t cost)
-{
-    const uint64_t storing = a->counters.storing_bytes;
-    return storing > 0 && exceeds(storing, cost, a->config.memory_bytes);
-}
-
-uint64_t record_expect_charge(const struct agent *a, uint64_t bytes)
-{
-    return a->config.memory_only ? expect_cost(bytes) : bytes;
-}
-
-bool record_room_elsewhere(const struct agent *a, uint64_t bytes)
-{
-    return !storing_full(a, expect_cost(bytes)) &&
-           record_expect_charge(a, bytes) <= a->config.held_bytes;
-}
-
-bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
-{
-    return quota_source_has_room(a, holder, QUOTA_BUNDLES, 1) &&
-           quota_source_has_room(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes));
-}
-
-static uint64_t kinds_cost(const struct agent *a)
-{
-    return a->kinds.len * (sizeof(struct kind) + RECORD_SLACK);
-}
-
-/* Each bundle may be for another endpoint, of which only the bundle's sender knows: those that are
- * being stored, too. The node's own name is always there. */
-static uint64_t endpoints_cost(const struct agent *a)
-{
-    const uint64_t others = a->endpoints.len - (a->admin != NULL) + a->here.storing;
-    return others * (sizeof(struct endpoint) + RECORD_SLACK);
-}
-
-uint64_t record_places_cost(const struct agent *a)
-{
-    return endpoints_cost(a) + a->assembly_bytes + a->assemblies.len * ASSEMBLY_SLACK +
-           a->backlogs.len * (sizeof(struct account) + RECORD_SLACK);
-}
-
-uint64_t record_memory_max(const struct agent *a)
-{
-    const struct agent_config *c = &a->config;
-    if (c->memory_only)
-        return c->held_bytes;
-    return c->total_bytes > 0 ? c->total_bytes : UINT64_MAX;
-}
-
-uint64_t record_memory_used(const struct agent *a)
-{
-    const struct agent_counters *n = &a->counters;
-    const uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes +
-                          n->sending_bytes + record_places_cost(a);
-    return a->config.memory_only ? used : used + kinds_cost(a) + a->loading_bytes;
-}
-
-/* What is made for a bundle once it is admitted: its endpoint, or its kind, or its assembly. */
-#define PLACE_COST (sizeof(struct endpoint) + RECORD_SLACK)
-static_assert(PLACE_COST >= sizeof(struct kind) + RECORD_SLACK &&
-                  PLACE_COST >= sizeof(struct assembly) + ASSEMBLY_SLACK,
-              "the place of any bundle");
-
-bool record_memory_room(const struct agent *a, uint64_t more)
-{
-    return !exceeds(record_memory_used(a), more, record_memory_max(a));
-}
-
-static bool lacks(struct agent_shortage *out, enum agent_limit limit, enum agent_unit unit,
-                  uint64_t used, uint64_t most)
-{
-    out->limit = limit;
-    out->unit = unit;
-    out->used = used;
-    out->most = most;
-    return true;
-}
-
-bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out)
-{
-    const struct agent_config *c = &a->config;
-    const struct agent_counters *n = &a->counters;
-    const uint64_t cost = expect_cost(bytes);
-    if (n->bundles >= c->held_bundles)
-        return lacks(out, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, n->bundles, c->held_bundles);
-    if (exceeds(n->bytes, bytes, c->held_bytes))
-        return lacks(out, AGENT_LIMIT_BYTES, AGENT_UNIT_BYTES, n->bytes, c->held_bytes);
-    if (!record_memory_room(a, cost + PLACE_COST))
-        return lacks(out, AGENT_LIMIT_MEMORY, AGENT_UNIT_BYTES, record_memory_used(a),
-                     record_memory_max(a));
-    if (storing_full(a, cost))
-        return lacks(out, AGENT_LIMIT_STORING, AGENT_UNIT_BYTES, n->storing_bytes, c->memory_bytes);
-    const uint64_t bundles = n->bundles - a->reserved[QUOTA_BUNDLES];
-    const uint64_t all = n->bytes - a->reserved[QUOTA_BYTES];
-    out->beside = true;
-    if (bundles >= a->limits[QUOTA_BUNDLES])
-        return lacks(out, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, bundles, a->limits[QUOTA_BUNDLES]);
-    if (!c->memory_only && exceeds(all, bytes, a->limits[QUOTA_BYTES]))
-        return lacks(out, AGENT_LIMIT_BYTES, AGENT_UNIT_BYTES, all, a->limits[QUOTA_BYTES]);
-    return out->beside = false;
-}
-
-/* Room outside the parts that are reserved for each route. */
-static enum agent_refusal room_in_common(const struct agent *a, const struct holder *holder,
-                                         uint64_t bytes)
-{
-    const struct agent_counters *n = &a->counters;
-    if (n->bundles - a->reserved[QUOTA_BUNDLES] >= a->limits[QUOTA_BUNDLES])
-        return REFUSE_FULL;
-    if (!a->config.memory_only &&
-        exceeds(n->bytes - a->reserved[QUOTA_BYTES], bytes, a->limits[QUOTA_BYTES]))
-        return REFUSE_FULL;
-    if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
-        !quota_has_room(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes)))
-        return REFUSE_QUOTA;
-    return REFUSE_NONE;
-}
-
-bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes)
-{
-    return quota_backlog_full(a, holder, QUOTA_BUNDLES, 1) ||
-           quota_backlog_full(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes));
-}
-
-/* Is there room for a new bundle? The checks, in this order:
- * 1. the whole node: bundles, bytes, memory, bytes that are being stored (REFUSE_FULL);
- * 2. the limits of the link that will transmit it (REFUSE_QUEUE);
- * 3. the backlog of its endpoint here (REFUSE_QUOTA), the unreserved part of the node
- * (REFUSE_FULL), the accounts of its peer, user and source (REFUSE_QUOTA). A bundle that fails only
- * in 3 may still be charged to the reserved part of its route, if memory beyond the last twentieth
- * is free. Not so a bundle for an endpoint without a receiver. */
-enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
-{
-    holder->in_reserve = false;
-    const struct agent_config *c = &a->config;
-    const struct agent_counters *n = &a->counters;
-    const uint64_t cost = expect_cost(bytes);
-    if (n->bundles >= c->held_bundles || exceeds(n->bytes, bytes, c->held_bytes))
-        return REFUSE_FULL;
-    if (!record_memory_room(a, cost + PLACE_COST))
-        return REFUSE_FULL;
-    if (storing_full(a, cost))
-        return REFUSE_FULL;
-    if (bound_full(a, &holder->destination_link, bytes))
-        return REFUSE_QUEUE;
-    const enum agent_refusal common =
-        record_backlog_full(a, holder, bytes) ? REFUSE_QUOTA : room_in_common(a, holder, bytes);
-    if (common == REFUSE_NONE)
-        return REFUSE_NONE;
-    if (holder->backlog->receiver == RECEIVER_NONE && c->endpoint_percent < 100)
-        return common;
-    holder->in_reserve =
-        bound_has_room(a, holder, record_expect_charge(a, bytes)) &&
-        record_memory_room(a, cost + PLACE_COST + record_memory_max(a) / LAST_PART);
-    return holder->in_reserve ? REFUSE_NONE : common;
 }
 
 static struct record *make_record(struct agent *a, const struct agent_head *h, uint64_t key,
@@ -264,9 +91,10 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     r->bytes = bytes;
     r->origin = h->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
     r->qos = h->qos;
-    r->head_len = (uint32_t)len;
-    r->id_off = (uint32_t)id_off;
-    r->mark_len = (uint32_t)(len - id_off);
+    r->answer_refusal = NO_ANSWER;
+    r->head_len = (uint16_t)len;
+    r->id_off = (uint16_t)id_off;
+    r->mark_len = (uint16_t)(len - id_off);
     r->came_from.index = r->avoid.index = NO_LINK;
     memcpy(r->head, head, len);
     list_init(&r->node);
@@ -331,6 +159,14 @@ void record_uncount(struct agent *a, const struct record *r)
     quota_sub(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
 }
 
+static enum record_role role_of(const struct agent_head *h)
+{
+    uint64_t group, service;
+    if (eid_is_none(&h->id.source))
+        return ROLE_ANONYMOUS;
+    return eid_imc(&h->destination, &group, &service) ? ROLE_GROUP : ROLE_BUNDLE;
+}
+
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
                const struct holder *holder, struct record **out)
 {
@@ -340,9 +176,9 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     if (r == NULL)
         return HELIO_ENOMEM;
     /* Anonymous bundles (§4.2.7) have no unique source, so their ids identify nothing. */
-    r->role = eid_is_none(&h->id.source) ? ROLE_ANONYMOUS : ROLE_BUNDLE;
+    r->role = role_of(h);
     struct slice id = record_id(r);
-    if (r->role == ROLE_BUNDLE)
+    if (record_has_id(r))
         hash_add(&a->by_id, &r->by_id, agent_id_hash(a->config.seed, id));
     assert(r->key == key && r->state == STATE_STORING);
     r->holder = *holder;
@@ -389,7 +225,6 @@ struct record *record_copy(struct agent *a, const struct record *original)
     r->arrived = original->arrived;
     r->rest_ms = original->rest_ms;
     r->expires = original->expires;
-    r->rewrite = original->rewrite;
     r->came_from = original->came_from;
     r->avoid = original->avoid;
     assert(r->queue == NULL && r->fan == NULL);
@@ -480,7 +315,7 @@ void agent_remember(struct agent *a, struct slice id, uint64_t until_ms)
 /* A bundle of a peer that ended here must be recognised when it arrives again. */
 static void remember_id(struct agent *a, struct record *r)
 {
-    assert(r->origin == BUNDLE_FROM_LINK && r->role == ROLE_BUNDLE);
+    assert(r->origin == BUNDLE_FROM_LINK && record_has_id(r));
     uint64_t until_ms = record_until_ms(a, r);
     if (until_ms <= agent_life(a))
         return;
@@ -500,7 +335,7 @@ static void detach_record(struct agent *a, struct record *r)
     record_load_done(a, r);
     agenda_sub(&a->timers, &r->timer);
     hash_sub(&a->by_key, &r->by_key);
-    if (r->role == ROLE_BUNDLE)
+    if (record_has_id(r))
         hash_sub(&a->by_id, &r->by_id);
     record_release(a, r);
     declined_forget(a, r);
@@ -533,13 +368,13 @@ static void end_copy(struct agent *a, struct record *r, enum agent_end why)
 static void note_id(struct agent *a, struct record *r, enum agent_end why, bool fanned)
 {
     /* One that took several routes is not needed again: it would take all of them. */
-    const bool final = is_final(why) || r->once || fanned;
-    if (record_stored(r) && r->origin == BUNDLE_FROM_LINK && r->role == ROLE_BUNDLE && final) {
+    const bool final = is_final(why) || r->role == ROLE_GROUP || fanned;
+    if (record_stored(r) && r->origin == BUNDLE_FROM_LINK && record_has_id(r) && final) {
         remember_id(a, r);
         return;
     }
     r->mark_len = 0;
-    if (r->role == ROLE_BUNDLE && (why == END_FORWARDED || why == END_GIVEN_UP))
+    if (record_has_id(r) && (why == END_FORWARDED || why == END_GIVEN_UP))
         returns_forwarded(&a->returns, r->by_id.hash);
 }
 

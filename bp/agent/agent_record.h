@@ -14,6 +14,9 @@
 
 struct assembly;
 
+#define RECORD_SLACK 96 /* bytes: overhead of the allocator, entries in tables and in the heap */
+#define NO_ANSWER REFUSE_COUNT /* record.answer_refusal: no answer is due */
+
 /* The accounts that a bundle is charged to, and its route when it was admitted. */
 struct holder {
     struct account *peer, *source;
@@ -45,11 +48,14 @@ struct record {
     enum record_state state : 8; /* agent_state.h */
     enum record_role role : 4;
     enum bundle_origin origin : 4; /* FROM_LINK; FROM_APPLICATION, also for the node itself */
-    enum agent_refusal answer_refusal : 8; /* of the due answer; REFUSE_NONE = CONFIRM */
-    uint32_t load_failures : 6;            /* LOAD_TRIES at most */
-    uint32_t in_party : 1; /* it counts in its party's bytes in the queue (agent_party.c) */
+    /* The answer that is due to its sender when it is stored: REFUSE_NONE = CONFIRM; or
+     * NO_ANSWER. */
+    enum agent_refusal answer_refusal : 8;
+    uint32_t load_failures : 6; /* LOAD_TRIES at most */
+    uint32_t in_party : 1;      /* it counts in its party's bytes in the queue (agent_party.c) */
     uint32_t pays : 1; /* the peer refused it, or the link lost it: its next turn is counted, too */
-    uint32_t mark_len; /* length of the id to remember after its end. STATE_ENDED, 0: none */
+    uint16_t mark_len; /* length of the id to remember after its end. STATE_ENDED, 0: none */
+    uint16_t id_off, head_len;
     struct band *band; /* STATE_FRONT, STATE_BACK */
     /* token: of the due answer; after a recall, the registration that had the bundle. */
     uint64_t key, token;
@@ -65,7 +71,7 @@ struct record {
     };
     tick expires;
     tick pause;                /* the latest pause; 0 = none yet */
-    int link;                  /* or TO_ENDPOINT, NO_ROUTE */
+    int link;                  /* or TO_ENDPOINT, NO_ROUTE, NO_ROUTE_IN_TIME */
     struct link_ref came_from; /* the link that received it; none: unknown, or created here */
     /* The link that received it, or that failed last: used only if there is no other route. */
     struct link_ref avoid;
@@ -91,20 +97,14 @@ struct record {
     uint64_t sent_to;          /* payload bytes that were forwarded in fragments */
     uint64_t in_hand;          /* payload bytes of the fragment in transmission; 0: none */
     uint64_t fits;             /* further bytes that its present route can transmit; 0: any */
-    bool has_token;            /* an answer to its sender is due when it is stored */
-    bool rewrite;              /* its blocks change when it is forwarded */
     bool loading;              /* a LOAD was requested */
     bool doomed;               /* an operator deleted it */
     bool again;                /* it was forwarded before: a pause precedes the next attempt */
-    bool was_declined;         /* agent.declined has the links that declined it */
-    bool too_late;             /* the latest answer of the router: no route is in time */
-    bool once;                 /* to a group: detected as a duplicate when it arrives again */
     struct agent_qos qos;      /* as in the head */
     uint8_t priority;          /* its queue: its own priority, or that of a rule of the link */
     uint32_t in_link;
     size_t payload_off, payload_len; /* within buf's data */
-    uint32_t id_off, head_len;
-    uint8_t head[]; /* the head in the store (agent_head.h); ends with the id */
+    uint8_t head[];                  /* the head in the store (agent_head.h); ends with the id */
 };
 
 /* agent_record.c */
@@ -112,21 +112,6 @@ struct record *record_find(const struct agent *a, uint64_t key);
 struct record *record_by_id(const struct agent *a, struct slice id,
                             uint64_t hash);   /* hash: agent_id_hash of id */
 uint64_t record_cost(const struct record *r); /* memory, with its bytes if they are in memory */
-enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
-/* What a new bundle would use of the limit of bytes. */
-uint64_t record_expect_charge(const struct agent *a, uint64_t bytes);
-/* Has the node as a whole, or its unreserved part, no room? If so, writes the reason. */
-bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out);
-/* Memory of all stored and arriving bundles; is there room for this many bytes more? */
-uint64_t record_memory_max(const struct agent *a);
-uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies */
-uint64_t record_memory_used(const struct agent *a);
-bool record_memory_room(const struct agent *a, uint64_t more);
-/* Could there be room for it if bundles of other accounts were displaced? */
-bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
-/* Is it for an endpoint here whose backlog has reached its limit? */
-bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes);
-bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
 /* Adds it to, or removes it from, the totals of the node. */
 void record_count(struct agent *a, const struct record *r);
 void record_uncount(struct agent *a, const struct record *r);
@@ -152,6 +137,16 @@ static inline bool record_stored(const struct record *r)
 {
     return r->state != STATE_STORING && r->state != STATE_NOT_STORED;
 }
+/* Is it in agent.by_id? */
+static inline bool record_has_id(const struct record *r)
+{
+    return r->role == ROLE_BUNDLE || r->role == ROLE_GROUP;
+}
+/* Do its blocks change when it is forwarded? */
+static inline bool record_rewrites(const struct record *r)
+{
+    return agent_head_rewrites(slice_of(r->head, r->head_len));
+}
 /* Is it derived, and so not in the store? */
 static inline bool record_derived(const struct record *r)
 {
@@ -163,5 +158,22 @@ struct slice record_id(const struct record *r);
 struct slice record_mark(const struct record *r);
 void record_head(const struct record *r, struct agent_head *out);
 void record_set_timer(struct agent *a, struct record *r, tick due);
+
+/* agent_room.c */
+enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
+/* What a new bundle would use of the limit of bytes. */
+uint64_t record_expect_charge(const struct agent *a, uint64_t bytes);
+/* Has the node as a whole, or its unreserved part, no room? If so, writes the reason. */
+bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out);
+/* Memory of all stored and arriving bundles; is there room for this many bytes more? */
+uint64_t record_memory_max(const struct agent *a);
+uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies */
+uint64_t record_memory_used(const struct agent *a);
+bool record_memory_room(const struct agent *a, uint64_t more);
+/* Could there be room for it if bundles of other accounts were displaced? */
+bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
+/* Is it for an endpoint here whose backlog has reached its limit? */
+bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes);
+bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
 
 #endif

@@ -31,7 +31,6 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
         goto no_memory;
     fragment_entered(a, r, as);
     emit_record(a, BUNDLE_RESTORED, r);
-    r->rewrite = h.rewrite;
     r->state = STATE_DISPATCH_PENDING;
     r->link = TO_ENDPOINT;
     list_add_tail(&a->restored, &r->node);

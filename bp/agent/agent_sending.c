@@ -92,7 +92,7 @@ bool sending_permits(const struct agent *a, const struct queue *q, const struct 
     const uint64_t all = count_sending(a, q);
     if (a->counters.sending_bytes == 0 || record_memory_max(a) == UINT64_MAX)
         return true;
-    if (!r->rewrite && !memory_crowded(a))
+    if (!record_rewrites(r) && !memory_crowded(a))
         return true; /* the link refers to the bytes in memory */
     const uint64_t piece = split_limit(a, r);
     const uint64_t bytes = piece != 0 && piece < r->bytes ? piece : r->bytes;

@@ -60,9 +60,10 @@ enum retention {
     RETAIN_REASSEMBLY_PENDING
 };
 
-/* What a record stands for. Only the first two are in the store. */
+/* What a record stands for. Only the first three are in the store. */
 enum record_role {
     ROLE_BUNDLE,    /* in agent.by_id */
+    ROLE_GROUP,     /* the same, to a group: when it arrives again, it is a duplicate */
     ROLE_ANONYMOUS, /* its source is dtn:none (§4.2.7): its id is not unique */
     ROLE_COPY,      /* derived: the copy of a bundle for one of several routes, in fan.copies */
     ROLE_WHOLE      /* derived: the bundle joined from fragments */
