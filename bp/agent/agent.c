@@ -197,28 +197,28 @@ static void free_records(struct agent *a)
 {
     /* Ended records that only wait for their answer are in no other list. */
     list_for_each_safe (it, &a->answers) {
-        struct record *r = container_of(it, struct record, answer);
-        if (r->state == STATE_NOT_STORED)
-            free(r);
+        struct forwarding *f = container_of(it, struct forwarding, answer);
+        if (f->state == STATE_NOT_STORED)
+            free(f->bundle);
     }
     list_for_each_safe (it, &a->recalls) {
-        struct record *r = container_of(it, struct record, answer);
-        if (r->state == STATE_ENDED && record_derived(r))
-            free(r);
+        struct forwarding *f = container_of(it, struct forwarding, answer);
+        if (f->state == STATE_ENDED && forwarding_derived(f))
+            free(f->bundle);
     }
     list_for_each_safe (it, &a->removals) {
-        free(container_of(it, struct record, node));
+        free(container_of(it, struct forwarding, node)->bundle);
     }
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     while (n != NULL) {
         struct hash_node *next = hash_walk(&a->by_key, n);
-        struct record *r = container_of(n, struct record, by_key);
-        kind_leave(a, r);
-        list_sub(&r->resting); /* the bundle of a copy may be freed */
-        record_release(a, r);
-        if (r->role != ROLE_COPY)
-            free(r->fan);
-        free(r);
+        struct forwarding *f = container_of(n, struct forwarding, by_key);
+        kind_leave(a, f);
+        list_sub(&f->resting); /* the bundle of a copy may be freed */
+        forwarding_release(a, f);
+        if (f->bundle->role != ROLE_COPY)
+            free(f->bundle->fan);
+        free(f->bundle);
         n = next;
     }
 }
@@ -280,25 +280,25 @@ static enum status_reason expiry_reason(const struct agent *a, const struct reco
     return overridden ? REASON_TRAFFIC_PARED : REASON_LIFETIME_EXPIRED;
 }
 
-static void expire_record(struct agent *a, struct record *r)
+static void expire_record(struct agent *a, struct forwarding *f)
 {
     if (a->config.status_reports)
-        agent_report(a, r, STATUS_DELETED, expiry_reason(a, r));
-    record_end(a, r, END_EXPIRED);
+        agent_report(a, f, STATUS_DELETED, expiry_reason(a, f->bundle));
+    forwarding_end(a, f, END_EXPIRED);
 }
 
-static void delete_record(struct agent *a, struct record *r)
+static void delete_record(struct agent *a, struct forwarding *f)
 {
-    agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
-    record_end(a, r, END_DELETED);
+    agent_report(a, f, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
+    forwarding_end(a, f, END_DELETED);
 }
 
-bool agent_overdue(struct agent *a, struct record *r)
+bool agent_overdue(struct agent *a, struct forwarding *f)
 {
-    if (r->doomed)
-        delete_record(a, r);
-    else if (r->expires <= a->now.now)
-        expire_record(a, r);
+    if (f->bundle->doomed)
+        delete_record(a, f);
+    else if (f->bundle->expires <= a->now.now)
+        expire_record(a, f);
     else
         return false;
     return true;
@@ -307,35 +307,35 @@ bool agent_overdue(struct agent *a, struct record *r)
 void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = record_find(a, key);
-    if (r == NULL || r->state != STATE_STORING || !list_empty(&r->node))
+    struct forwarding *f = forwarding_find(a, key);
+    if (f == NULL || f->state != STATE_STORING || !list_empty(&f->node))
         return;
-    if (r->came_from.index != NO_LINK && link_of(a, &r->came_from) == NO_LINK)
-        r->answer_refusal = NO_ANSWER; /* the link that brought it was removed */
-    if (r->answer_refusal != NO_ANSWER) {
-        r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
-        list_add_tail(&a->answers, &r->answer);
+    if (f->bundle->came_from.index != NO_LINK && link_of(a, &f->bundle->came_from) == NO_LINK)
+        f->bundle->answer_refusal = NO_ANSWER; /* the link that brought it was removed */
+    if (f->bundle->answer_refusal != NO_ANSWER) {
+        f->bundle->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
+        list_add_tail(&a->answers, &f->answer);
     }
     if (!ok) {
-        emit_not_stored(a, r);
-        record_end(a, r, END_NOT_STORED);
+        emit_not_stored(a, f);
+        forwarding_end(a, f, END_NOT_STORED);
         return;
     }
-    if (r->sequence_end > a->sequence_noted)
-        a->sequence_noted = r->sequence_end;
-    r->sending = 0;
-    emit_record(a, BUNDLE_STORED, r);
-    agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
-    record_leave_storing(a, r);
-    r->state = STATE_DISPATCH_PENDING;
-    if (!agent_overdue(a, r))
-        agent_place(a, r);
+    if (f->sequence_end > a->sequence_noted)
+        a->sequence_noted = f->sequence_end;
+    f->sending = 0;
+    emit_record(a, BUNDLE_STORED, f);
+    agent_report(a, f, STATUS_RECEIVED, REASON_NONE);
+    record_leave_storing(a, f);
+    f->state = STATE_DISPATCH_PENDING;
+    if (!agent_overdue(a, f))
+        agent_place(a, f);
 }
 
-static void give_up(struct agent *a, struct record *r)
+static void give_up(struct agent *a, struct forwarding *f)
 {
-    agent_report(a, r, STATUS_DELETED, REASON_DEPLETED_STORAGE);
-    record_end(a, r, END_UNREADABLE);
+    agent_report(a, f, STATUS_DELETED, REASON_DEPLETED_STORAGE);
+    forwarding_end(a, f, END_UNREADABLE);
 }
 
 enum loaded { LOADED_WELL, LOADED_WRONG, LOADED_NOT };
@@ -365,30 +365,30 @@ static enum loaded read_loaded(struct record *r, struct buf *whole)
 void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = record_find(a, key);
-    if (r == NULL || !r->loading) {
+    struct forwarding *f = forwarding_find(a, key);
+    if (f == NULL || !f->loading) {
         buf_drop(bundle);
         return;
     }
-    record_load_done(a, r);
-    const enum loaded how = read_loaded(r, bundle);
-    if (r->fan != NULL) {
+    forwarding_load_done(a, f);
+    const enum loaded how = read_loaded(f->bundle, bundle);
+    if (f->bundle->fan != NULL) {
         if (how != LOADED_WELL)
-            emit_record(a, BUNDLE_UNREAD, r);
-        copies_loaded(a, r, how == LOADED_WELL ? bundle : NULL, how == LOADED_WRONG);
+            emit_record(a, BUNDLE_UNREAD, f);
+        copies_loaded(a, f->bundle, how == LOADED_WELL ? bundle : NULL, how == LOADED_WRONG);
         buf_drop(bundle);
         return;
     }
     /* A fragment is loaded for its whole, which cannot do without it. */
-    struct record *queued = r->assembly == NULL ? r : r->assembly->whole;
+    struct forwarding *queued = f->assembly == NULL ? f : f->assembly->whole;
     if (how == LOADED_WELL) {
-        r->load_failures = 0;
-        record_hold(a, r, bundle);
+        f->bundle->load_failures = 0;
+        forwarding_hold(a, f, bundle);
         queue_wake(a, queued->queue);
         return;
     }
-    emit_record(a, BUNDLE_UNREAD, r);
-    if (how == LOADED_WRONG || ++r->load_failures == LOAD_TRIES)
+    emit_record(a, BUNDLE_UNREAD, f);
+    if (how == LOADED_WRONG || ++f->bundle->load_failures == LOAD_TRIES)
         give_up(a, queued);
     else
         queue_retry(a, queued);
@@ -403,37 +403,37 @@ int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
     struct record *r = record_by_id(a, s, agent_id_hash(a->config.seed, s));
     if (r == NULL)
         return HELIO_ENOENT;
-    *key = r->key;
+    *key = r->forwarding.key;
     return 0;
 }
 
 /* The same, also of one that is given away: an application's is taken back, a link is asked to end
  * it, and the bundle ends with the link's answer. */
-static bool end_due(struct agent *a, struct record *r)
+static bool end_due(struct agent *a, struct forwarding *f)
 {
-    bool over = r->doomed || r->expires <= a->now.now;
-    if (!over || !state_is_given(r->state)) /* nor is one that waits for agent_verify */
-        return agent_overdue(a, r);
-    if (r->link == TO_ENDPOINT) {
-        endpoint_take_back(r);
-        return agent_overdue(a, r);
+    bool over = f->bundle->doomed || f->bundle->expires <= a->now.now;
+    if (!over || !state_is_given(f->state)) /* nor is one that waits for agent_verify */
+        return agent_overdue(a, f);
+    if (f->link == TO_ENDPOINT) {
+        endpoint_take_back(f);
+        return agent_overdue(a, f);
     }
-    agenda_sub(&a->timers, &r->timer);
-    if (r->state == STATE_BUSY) {
-        assert(list_empty(&r->answer));
-        r->state = STATE_RECALLED;
-        list_add_tail(&a->recalls, &r->answer);
+    agenda_sub(&a->timers, &f->timer);
+    if (f->state == STATE_BUSY) {
+        assert(list_empty(&f->answer));
+        f->state = STATE_RECALLED;
+        list_add_tail(&a->recalls, &f->answer);
     }
     return true;
 }
 
-static void doom_copy(struct agent *a, struct record *c)
+static void doom_copy(struct agent *a, struct forwarding *c)
 {
     if (c->state == STATE_REASSEMBLY_PENDING && c->assembly->whole != NULL)
         c = c->assembly->whole;
-    c->doomed = true;
+    c->bundle->doomed = true;
     if (c->state == STATE_COPIED)
-        copies_each(a, c, doom_copy);
+        copies_each(a, c->bundle, doom_copy);
     else
         end_due(a, c);
 }
@@ -441,17 +441,17 @@ static void doom_copy(struct agent *a, struct record *c)
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = record_find(a, key);
-    if (r == NULL)
+    struct forwarding *f = forwarding_find(a, key);
+    if (f == NULL)
         return HELIO_ENOENT;
-    if (r->state == STATE_REASSEMBLY_PENDING && r->assembly->whole != NULL)
-        r = r->assembly->whole;
+    if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole != NULL)
+        f = f->assembly->whole;
     /* What the binder has in hand ends with its outcome. */
-    r->doomed = true;
-    if (r->state == STATE_COPIED)
-        copies_each(a, r, doom_copy);
-    else if (r->state != STATE_STORING)
-        end_due(a, r);
+    f->bundle->doomed = true;
+    if (f->state == STATE_COPIED)
+        copies_each(a, f->bundle, doom_copy);
+    else if (f->state != STATE_STORING)
+        end_due(a, f);
     return 0;
 }
 
@@ -475,17 +475,17 @@ void agent_expire(struct agent *a, struct agent_now now)
     for (; n > 0 && agenda_due(&a->timers) <= now.now && agenda_len(&a->timers) > 0; n--) {
         if (ask_work(a) - from >= ASK_WORK_MAX)
             break;
-        struct record *r = container_of(agenda_first(&a->timers), struct record, timer);
-        if (end_due(a, r))
+        struct forwarding *f = container_of(agenda_first(&a->timers), struct forwarding, timer);
+        if (end_due(a, f))
             continue;
-        if (r->state == STATE_PAUSED && r->link != TO_ENDPOINT) {
-            agent_retry(a, r);
-        } else if (r->state == STATE_PAUSED) {
-            queue_return(a, r);
+        if (f->state == STATE_PAUSED && f->link != TO_ENDPOINT) {
+            agent_retry(a, f);
+        } else if (f->state == STATE_PAUSED) {
+            queue_return(a, f);
         } else {
-            assert(r->state == STATE_NO_ROUTE);
-            kind_retry(a, r);
-            agent_place(a, r);
+            assert(f->state == STATE_NO_ROUTE);
+            kind_retry(a, f);
+            agent_place(a, f);
         }
     }
 }

@@ -76,15 +76,15 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
         return REFUSE_NO_MEMORY;
     }
     a->next_key++;
-    fragment_entered(a, r, as);
-    assert(r->state == STATE_STORING);
+    fragment_entered(a, &r->forwarding, as);
+    assert(r->forwarding.state == STATE_STORING);
     r->arrived = a->now.now;
     r->expires = agent_expiry(a, h->expires_ms);
     a->counters.storing++;
     a->counters.storing_bytes += record_cost(r);
     bound_begin(a, r);
-    record_hold(a, r, whole);
-    storing_enter(a, r);
+    forwarding_hold(a, &r->forwarding, whole);
+    storing_enter(a, &r->forwarding);
     *out = r;
     return REFUSE_NONE;
 }
@@ -205,10 +205,10 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     r->payload_len = made != NULL ? b->payload.len : len;
     if (made != NULL)
         buf_drop(payload);
-    record_fit(a, r); /* the spare room was for the blocks around a payload */
-    r->sequence_end = agent_sequence_end(b->id.sequence);
+    forwarding_fit(a, &r->forwarding); /* the spare room was for the blocks around a payload */
+    r->forwarding.sequence_end = agent_sequence_end(b->id.sequence);
     a->sequence = b->id.sequence + 1;
-    emit_record(a, BUNDLE_ACCEPTED, r); /* what is refused, its caller says */
+    emit_record(a, BUNDLE_ACCEPTED, &r->forwarding); /* what is refused, its caller says */
     *out = r;
     return REFUSE_NONE;
 }
@@ -397,9 +397,10 @@ static bool duplicate(const struct agent *a, const struct bundle *b, struct reco
  * back; the end of that transmission would be the end of the bundle. */
 static enum agent_refusal answer_duplicate(const struct record *held)
 {
-    if (held != NULL && held->state == STATE_STORING)
+    if (held != NULL && held->forwarding.state == STATE_STORING)
         return REFUSE_BUSY;
-    if (held != NULL && state_is_given(held->state) && held->link != TO_ENDPOINT)
+    if (held != NULL && state_is_given(held->forwarding.state) &&
+        held->forwarding.link != TO_ENDPOINT)
         return REFUSE_BUSY;
     return REFUSE_DUPLICATE;
 }
@@ -411,10 +412,11 @@ static void note_return(struct agent *a, struct record *r)
     if (times == 0)
         return;
     a->counters.returned++;
-    r->again = true;
-    r->pause = a->config.retry_min;
-    while (--times > 0 && r->pause < a->config.retry_max)
-        r->pause = tick_min(tick_add(r->pause, r->pause), a->config.retry_max);
+    r->forwarding.again = true;
+    r->forwarding.pause = a->config.retry_min;
+    while (--times > 0 && r->forwarding.pause < a->config.retry_max)
+        r->forwarding.pause =
+            tick_min(tick_add(r->forwarding.pause, r->forwarding.pause), a->config.retry_max);
 }
 
 static int known_link(const struct agent *a, uint32_t link)
@@ -551,11 +553,11 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
         r->token = token;
         r->answer_refusal = REFUSE_NONE;
         r->in_link = link;
-        r->came_from = r->avoid = link_ref(a, from);
+        r->came_from = r->forwarding.avoid = link_ref(a, from);
         note_return(a, r);
         if (a->counters.memory_bytes > record_memory_max(a) / 2)
-            record_fit(a, r); /* a block of LTP has spare room */
-        emit_record(a, BUNDLE_ACCEPTED, r);
+            forwarding_fit(a, &r->forwarding); /* a block of LTP has spare room */
+        emit_record(a, BUNDLE_ACCEPTED, &r->forwarding);
         return REFUSE_NONE;
     }
     offer->waits = offer->waits && offer->may_wait && refusal != REFUSE_NONE;

@@ -11,7 +11,7 @@
 
 struct asking {
     const struct agent *agent;
-    const struct record *record; /* that is asked for; NULL: not here yet */
+    const struct forwarding *forwarding; /* that is asked for; NULL: not here yet */
     const struct agent_head *head;
     int *forbidden; /* a link that may not have it; NO_LINK: none was asked for */
     const struct router_query *query;
@@ -43,12 +43,12 @@ static bool leads_back(const struct agent *a, uint32_t link, int came_from)
 static uint64_t behind_it(const struct asking *q, const struct queue *of)
 {
     const struct agent *a = q->agent;
-    const struct record *r = q->record;
+    const struct forwarding *f = q->forwarding;
     const enum bundle_priority priority = q->query->priority;
-    const bool there = r != NULL && r->queue == of && r->priority == priority && r->in_party;
+    const bool there = f != NULL && f->queue == of && f->priority == priority && f->in_party;
     if (a->router.ops->note == NULL || of->backlog[priority].bytes == 0)
         return 0;
-    return party_behind(a, of, r != NULL ? turns_party(r) : account_party_id(a, q->head), priority,
+    return party_behind(a, of, f != NULL ? turns_party(f) : account_party_id(a, q->head), priority,
                         there ? 0 : q->query->bytes);
 }
 
@@ -62,23 +62,24 @@ static struct router_link show_link(const void *context, uint32_t link)
     if (l.forbidden)
         *q->forbidden = (int)link;
     l.behind = l.used ? behind_it(q, &link_at(q->agent, link)->queue) : 0;
-    if (l.used && q->record != NULL && q->record->queue == &link_at(q->agent, link)->queue) {
-        assert(l.bundles > 0 && l.bytes >= q->record->bytes);
+    if (l.used && q->forwarding != NULL &&
+        q->forwarding->queue == &link_at(q->agent, link)->queue) {
+        assert(l.bundles > 0 && l.bytes >= q->forwarding->bundle->bytes);
         l.bundles--;
-        l.bytes -= q->record->bytes;
-        assert(l.bytes_of[q->record->priority] >= q->record->bytes);
-        l.bytes_of[q->record->priority] -= q->record->bytes;
+        l.bytes -= q->forwarding->bundle->bytes;
+        assert(l.bytes_of[q->forwarding->priority] >= q->forwarding->bundle->bytes);
+        l.bytes_of[q->forwarding->priority] -= q->forwarding->bundle->bytes;
     }
     return l;
 }
 
 /* forbidden: as of struct asking. */
-static struct router_answer ask_way(const struct agent *a, const struct record *r,
+static struct router_answer ask_way(const struct agent *a, const struct forwarding *f,
                                     const struct agent_head *h, struct router_query *q,
                                     int *forbidden)
 {
     const struct asking asking = {
-        .agent = a, .record = r, .head = h, .forbidden = forbidden, .query = q};
+        .agent = a, .forwarding = f, .head = h, .forbidden = forbidden, .query = q};
     *forbidden = NO_LINK;
     const struct router_links links = {.context = &asking, .at = show_link};
     q->now = a->now.now;
@@ -147,27 +148,27 @@ enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int ca
     return REFUSE_TOO_LATE;
 }
 
-struct ask_answer ask_router(const struct agent *a, const struct record *r,
+struct ask_answer ask_router(const struct agent *a, const struct forwarding *f,
                              const struct agent_head *h)
 {
-    if (r->role == ROLE_WHOLE || agent_is_here(a, &h->destination))
+    if (f->bundle->role == ROLE_WHOLE || agent_is_here(a, &h->destination))
         return (struct ask_answer){.link = TO_ENDPOINT};
     uint32_t declined[AGENT_DECLINES_MAX];
     struct router_query q = {
         .destination = &h->destination,
-        .bytes = split_rest(r),
+        .bytes = split_rest(f),
         .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
-        .expires = r->expires,
-        .priority = r->qos.priority,
-        .critical = r->qos.critical,
-        .came_from = link_of(a, &r->came_from),
-        .avoid = link_of(a, &r->avoid),
-        .booking = r->booking,
+        .expires = f->bundle->expires,
+        .priority = f->bundle->qos.priority,
+        .critical = f->bundle->qos.critical,
+        .came_from = link_of(a, &f->bundle->came_from),
+        .avoid = link_of(a, &f->avoid),
+        .booking = f->booking,
         .declined = declined,
-        .declined_len = declined_list(a, r, declined),
+        .declined_len = declined_list(a, f, declined),
     };
     int forbidden;
-    struct router_answer answer = ask_way(a, r, h, &q, &forbidden);
+    struct router_answer answer = ask_way(a, f, h, &q, &forbidden);
     if (answer.verdict == ROUTER_LINK)
         return (struct ask_answer){.link = (int)answer.link,
                                    .booking = answer.booking,
@@ -197,35 +198,35 @@ bool ask_changed(struct agent *a, uint32_t link)
     return ops->changed != NULL && ops->changed(a->router.state, link, &state, a->now.now);
 }
 
-static void tell_router(struct agent *a, const struct record *r, enum router_note_kind kind)
+static void tell_router(struct agent *a, const struct forwarding *f, enum router_note_kind kind)
 {
     const struct router_note n = {.kind = kind,
                                   .now = a->now.now,
-                                  .booking = r->booking,
-                                  .key = r->key,
-                                  .link = (uint32_t)r->link,
-                                  .bytes = split_rest(r)};
-    assert(r->booking != 0 && r->link >= 0);
+                                  .booking = f->booking,
+                                  .key = f->key,
+                                  .link = (uint32_t)f->link,
+                                  .bytes = split_rest(f)};
+    assert(f->booking != 0 && f->link >= 0);
     a->router.ops->note(a->router.state, &n);
 }
 
-void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer)
+void ask_placed(struct agent *a, struct forwarding *f, const struct ask_answer *answer)
 {
-    assert(r->queue != NULL && r->link == answer->link);
-    r->fits = answer->fits;
-    if (answer->booking == r->booking)
+    assert(f->queue != NULL && f->link == answer->link);
+    f->fits = answer->fits;
+    if (answer->booking == f->booking)
         return;
-    ask_ended(a, r, ROUTER_TAKEN_BACK);
-    r->booking = answer->booking;
+    ask_ended(a, f, ROUTER_TAKEN_BACK);
+    f->booking = answer->booking;
     if (answer->booking != 0)
-        tell_router(a, r, ROUTER_PLACED);
+        tell_router(a, f, ROUTER_PLACED);
 }
 
-void ask_ended(struct agent *a, struct record *r, enum router_note_kind how)
+void ask_ended(struct agent *a, struct forwarding *f, enum router_note_kind how)
 {
-    if (r->booking != 0)
-        tell_router(a, r, how);
-    r->booking = 0;
+    if (f->booking != 0)
+        tell_router(a, f, how);
+    f->booking = 0;
 }
 
 struct router agent_routes(struct agent *a)
@@ -238,7 +239,7 @@ void agent_router(struct agent *a, const struct router *router)
     /* a router without notes has no bookings */
     struct hash_node *n = a->router.ops->note == NULL ? NULL : hash_walk(&a->by_key, NULL);
     for (; n != NULL; n = hash_walk(&a->by_key, n))
-        ask_ended(a, container_of(n, struct record, by_key), ROUTER_TAKEN_BACK);
+        ask_ended(a, container_of(n, struct forwarding, by_key), ROUTER_TAKEN_BACK);
     a->router = router == NULL ? agent_routes(a) : *router;
     assert(a->router.ops->ask != NULL);
     assert((a->router.ops->deadline == NULL) || a->router.ops->expire != NULL);

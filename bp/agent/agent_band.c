@@ -96,97 +96,98 @@ struct band *bands_behind(const struct bands *b, enum bundle_priority p, struct 
 
 static uint64_t rank_at(const struct list *n)
 {
-    return container_of(n, struct record, node)->rank;
+    return container_of(n, struct forwarding, node)->rank;
 }
 
 /* By rank; from both ends, since most come in order, up or down. */
-static void enter_front(struct band *to, struct record *r)
+static void enter_front(struct band *to, struct forwarding *f)
 {
     struct list *up = to->front.next, *down = to->front.prev;
-    while (up != &to->front && rank_at(up) < r->rank && rank_at(down) >= r->rank) {
+    while (up != &to->front && rank_at(up) < f->rank && rank_at(down) >= f->rank) {
         up = up->next;
         down = down->prev;
     }
-    if (up == &to->front || rank_at(up) >= r->rank)
-        list_add_tail(up, &r->node); /* in front of it */
+    if (up == &to->front || rank_at(up) >= f->rank)
+        list_add_tail(up, &f->node); /* in front of it */
     else
-        list_add_head(down, &r->node); /* behind it */
+        list_add_head(down, &f->node); /* behind it */
     to->front_len++;
-    r->state = STATE_FRONT;
+    f->state = STATE_FRONT;
 }
 
-void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back)
+void bands_add(struct agent *a, struct bands *b, struct band *to, struct forwarding *f, bool back)
 {
-    assert(list_empty(&r->node) && r->band == NULL);
-    r->band = to;
+    assert(list_empty(&f->node) && f->band == NULL);
+    f->band = to;
     b->waiting++;
     if (back) {
-        r->state = STATE_BACK;
-        r->rank = 0;
-        turns_add(a, &to->back, r);
+        f->state = STATE_BACK;
+        f->rank = 0;
+        turns_add(a, &to->back, f);
         return;
     }
-    r->rank = ++a->ranks;
-    enter_front(to, r);
+    f->rank = ++a->ranks;
+    enter_front(to, f);
     assert(b->waiting > 0 && !is_empty(to));
 }
 
-void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r, bool pays)
+void bands_return(struct agent *a, struct bands *b, struct band *to, struct forwarding *f,
+                  bool pays)
 {
-    assert(list_empty(&r->node) && r->band == NULL);
-    if (r->rank == 0)
-        r->rank = list_empty(&to->front) ? ++a->ranks : rank_at(list_first(&to->front));
-    r->band = to;
+    assert(list_empty(&f->node) && f->band == NULL);
+    if (f->rank == 0)
+        f->rank = list_empty(&to->front) ? ++a->ranks : rank_at(list_first(&to->front));
+    f->band = to;
     b->waiting++;
-    if (pays || turns_older(a, &to->back, r)) {
-        r->state = STATE_BACK;
-        turns_return(a, &to->back, r, pays);
+    if (pays || turns_older(a, &to->back, f)) {
+        f->state = STATE_BACK;
+        turns_return(a, &to->back, f, pays);
     } else {
-        enter_front(to, r);
+        enter_front(to, f);
     }
     assert(b->waiting > 0 && !is_empty(to));
 }
 
-void bands_move_up(struct agent *a, struct bands *b, struct record *r)
+void bands_move_up(struct agent *a, struct bands *b, struct forwarding *f)
 {
-    struct band *own = r->band;
-    assert(own != NULL && r->state == STATE_BACK && b->waiting > 0);
+    struct band *own = f->band;
+    assert(own != NULL && f->state == STATE_BACK && b->waiting > 0);
     (void)b; /* asserted only */
     if (own->ordinal == 0)
-        turns_take_place(a, &own->back, r);
+        turns_take_place(a, &own->back, f);
     else /* a rank may be freed before the bundle */
-        turns_take(a, &own->back, r);
-    if (r->rank == 0 || r->pays)
-        r->rank = ++a->ranks;
-    enter_front(own, r);
+        turns_take(a, &own->back, f);
+    if (f->rank == 0 || f->pays)
+        f->rank = ++a->ranks;
+    enter_front(own, f);
 }
 
-void bands_move_back(struct agent *a, struct bands *b, struct record *r)
+void bands_move_back(struct agent *a, struct bands *b, struct forwarding *f)
 {
-    struct band *own = r->band;
-    assert(own != NULL && r->state == STATE_FRONT && own->front_len > 0 && b->waiting > 0);
-    assert(own->front.prev == &r->node);
+    struct band *own = f->band;
+    assert(own != NULL && f->state == STATE_FRONT && own->front_len > 0 && b->waiting > 0);
+    assert(own->front.prev == &f->node);
     (void)b; /* asserted only */
-    list_sub(&r->node);
-    turns_leave(a, r);
+    list_sub(&f->node);
+    turns_leave(a, f);
     own->front_len--;
-    r->state = STATE_BACK;
-    turns_return(a, &own->back, r, false);
+    f->state = STATE_BACK;
+    turns_return(a, &own->back, f, false);
 }
 
-void bands_sub(struct agent *a, struct bands *b, struct record *r)
+void bands_sub(struct agent *a, struct bands *b, struct forwarding *f)
 {
-    struct band *from = r->band;
+    struct band *from = f->band;
     assert(from != NULL && b->waiting > 0 && !is_empty(from));
-    assert(r->state == STATE_FRONT || r->state == STATE_BACK);
-    if (r->state == STATE_BACK) {
-        turns_sub(a, &from->back, r);
+    assert(f->state == STATE_FRONT || f->state == STATE_BACK);
+    if (f->state == STATE_BACK) {
+        turns_sub(a, &from->back, f);
     } else {
-        list_sub(&r->node);
+        list_sub(&f->node);
         from->front_len--;
     }
     b->waiting--;
-    r->band = NULL;
+    f->band = NULL;
     if (from->ordinal == 0 || !is_empty(from))
         return;
     list_sub(&from->node);
@@ -205,13 +206,13 @@ static bool is_before(uint64_t time, uint64_t other)
 }
 
 /* NULL: none waits, or the first one's bytes are not in memory. */
-static const struct record *find_ready(const struct bands *b, enum bundle_priority p)
+static const struct forwarding *find_ready(const struct bands *b, enum bundle_priority p)
 {
     const struct band *first = bands_first(b, p);
     if (first == NULL || list_empty(&first->front))
         return NULL;
-    const struct record *r = container_of(list_first(&first->front), struct record, node);
-    return r->buf != NULL ? r : NULL;
+    const struct forwarding *f = container_of(list_first(&first->front), struct forwarding, node);
+    return f->buf != NULL ? f : NULL;
 }
 
 enum bundle_priority bands_turn(const struct bands *b)
@@ -220,10 +221,10 @@ enum bundle_priority bands_turn(const struct bands *b)
     uint64_t best = 0;
     for (int i = BUNDLE_PRIORITIES - 1; i >= 0; i--) {
         const enum bundle_priority p = (enum bundle_priority)i;
-        const struct record *r = find_ready(b, p);
-        if (r == NULL)
+        const struct forwarding *f = find_ready(b, p);
+        if (f == NULL)
             continue;
-        const uint64_t end = b->served[p] + cost_of(b, p, r->bytes);
+        const uint64_t end = b->served[p] + cost_of(b, p, f->bundle->bytes);
         if (next == BUNDLE_PRIORITIES || (!b->strict && is_before(end, best))) {
             next = p;
             best = end;

@@ -8,12 +8,12 @@
 #include "bp/codec/qos.h"
 
 struct agent;
-struct record;
+struct forwarding;
 
 /* The bundles of one priority in a queue; or of one ordinal of the expedited priority (a rank). A
  * bundle enters `back`, which has any length; its bytes may be only in the store. There the parties
- * that brought the bundles take turns. `front` is short, in the order of these turns (record.rank);
- * its bundles are in memory, or being loaded. */
+ * that brought the bundles take turns. `front` is short, in the order of these turns
+ * (forwarding.rank); its bundles are in memory, or being loaded. */
 struct band {
     struct list node; /* of a rank: in bands.ranks, or agent.spent */
     struct list front;
@@ -47,19 +47,21 @@ struct band *bands_first(const struct bands *b, enum bundle_priority p);
 struct band *bands_behind(const struct bands *b, enum bundle_priority p, struct band *before);
 /* Adds a bundle that is in no list after those of its source. back: to the back, else to the
  * front. */
-void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back);
-/* Returns a bundle that had its turn and was not forwarded to its former position (record.rank): to
- * the front, or to the back if an older one of its source is there. Without a rank: to the head.
- * pays: the peer refused it: it waits at the back, by rank within its source, for another turn. */
-void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r, bool pays);
+void bands_add(struct agent *a, struct bands *b, struct band *to, struct forwarding *f, bool back);
+/* Returns a bundle that had its turn and was not forwarded to its former position
+ * (forwarding.rank): to the front, or to the back if an older one of its source is there. Without a
+ * rank: to the head. pays: the peer refused it: it waits at the back, by rank within its source,
+ * for another turn. */
+void bands_return(struct agent *a, struct bands *b, struct band *to, struct forwarding *f,
+                  bool pays);
 /* Moves the next bundle from the back to the front: to its end, or to its former position. */
-void bands_move_up(struct agent *a, struct bands *b, struct record *r);
+void bands_move_up(struct agent *a, struct bands *b, struct forwarding *f);
 /* Moves the last bundle of the front to the back, to its position by rank before the other bundles
  * of its source. */
-void bands_move_back(struct agent *a, struct bands *b, struct record *r);
+void bands_move_back(struct agent *a, struct bands *b, struct forwarding *f);
 /* Removes a bundle. An empty rank moves to agent.spent, and stays there until the next push or
  * poll. */
-void bands_sub(struct agent *a, struct bands *b, struct record *r);
+void bands_sub(struct agent *a, struct bands *b, struct forwarding *f);
 /* The priority that is next, of those whose first bundle is in memory; BUNDLE_PRIORITIES: none. */
 enum bundle_priority bands_turn(const struct bands *b);
 /* A bundle of this length was given to the link or the endpoint. */

@@ -117,7 +117,7 @@ void bound_sub(struct agent *a, const struct holder *h, uint64_t charge)
 void bound_begin(struct agent *a, const struct record *r)
 {
     struct route_share *w = find_route_share(a, &r->holder.destination_link);
-    assert(r->state == STATE_STORING);
+    assert(r->forwarding.state == STATE_STORING);
     if (w == NULL)
         return;
     w->storing++;
@@ -178,10 +178,10 @@ void bound_check(const struct agent *a)
     assert(a != NULL);
     for (struct hash_node *n = hash_walk(&a->by_key, NULL); n != NULL;
          n = hash_walk(&a->by_key, n)) {
-        const struct record *r = container_of(n, struct record, by_key);
-        reserved[QUOTA_BUNDLES] += r->holder.in_reserve;
-        storing +=
-            r->state == STATE_STORING && find_route_share(a, &r->holder.destination_link) != NULL;
+        const struct forwarding *f = container_of(n, struct forwarding, by_key);
+        reserved[QUOTA_BUNDLES] += f->bundle->holder.in_reserve;
+        storing += f->state == STATE_STORING &&
+                   find_route_share(a, &f->bundle->holder.destination_link) != NULL;
     }
     assert(reserved[QUOTA_BUNDLES] == a->reserved[QUOTA_BUNDLES]);
     check_backlogs(a);

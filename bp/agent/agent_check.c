@@ -12,20 +12,20 @@ struct sums {
     uint64_t fragments, assemblies, copies, sorted, given, waiting, verifying, resting, sending;
 };
 
-static void check_piece(const struct record *r)
+static void check_piece(const struct forwarding *f)
 {
-    assert(r->assembly->fragments > 0);
-    if (r->state != STATE_REASSEMBLY_PENDING)
+    assert(f->assembly->fragments > 0);
+    if (f->state != STATE_REASSEMBLY_PENDING)
         return;
-    assert(heap_has(&r->timer) == (r->assembly->whole == NULL));
-    if (r->assembly->stale || r->assembly->whole != NULL)
+    assert(heap_has(&f->timer) == (f->assembly->whole == NULL));
+    if (f->assembly->stale || f->assembly->whole != NULL)
         return;
     struct agent_head h;
-    record_head(r, &h);
-    assert(ranges_has(&r->assembly->have, h.id.offset, h.id.offset + h.payload_len));
+    record_head(f->bundle, &h);
+    assert(ranges_has(&f->assembly->have, h.id.offset, h.id.offset + h.payload_len));
 }
 
-/* What holds in each state, of the record of a bundle that is for a link, and of one for here. */
+/* What holds in each state, of a forwarding to a link, and of one to here. */
 enum holding { NEVER, ALWAYS, EITHER };
 
 struct state_rules {
@@ -75,84 +75,86 @@ static bool holds(enum holding rule, bool is)
     return rule == EITHER || is == (rule == ALWAYS);
 }
 
-static enum retention retention_of(const struct record *r)
+static enum retention retention_of(const struct forwarding *f)
 {
-    const struct state_rules *s = &record_states[r->state];
-    return r->link == TO_ENDPOINT ? s->here : s->link;
+    const struct state_rules *s = &record_states[f->state];
+    return f->link == TO_ENDPOINT ? s->here : s->link;
 }
 
 /* A bundle whose state contradicts its lists would be lost or sent twice. */
-static void check_state(const struct agent *a, const struct record *r)
+static void check_state(const struct agent *a, const struct forwarding *f)
 {
-    assert(state_is_live(r->state));
-    const struct state_rules *s = &record_states[r->state];
-    const bool here = r->queue != NULL && r->link == TO_ENDPOINT;
-    const bool copy = r->role == ROLE_COPY;
-    assert(r->state == STATE_STORING || r->state == STATE_COPIED || retention_of(r) != RETAIN_NONE);
-    assert(holds(s->stored, record_stored(r)));
-    assert(holds(s->queued, r->queue != NULL) && state_is_queued(r->state) == (r->queue != NULL));
-    assert(holds(s->band, r->band != NULL));
-    assert(holds(here || copy ? NEVER : s->kind, r->kind != NULL));
-    assert((r->kind == NULL) == list_empty(&r->alike));
-    assert(holds(s->timer, heap_has(&r->timer)));
-    assert(holds(s->claims,
-                 heap_has(&r->claims[0]) || heap_has(&r->claims[1]) || heap_has(&r->claims[2])));
-    assert(holds(s->loading, r->loading));
-    assert(holds(copy ? ALWAYS : s->fan, r->fan != NULL));
-    assert(holds(here && r->queue != &a->admin->queue ? s->taker : NEVER, r->taker != NULL));
-    assert(holds(r->state == STATE_REASSEMBLY_PENDING ? ALWAYS : EITHER, r->assembly != NULL));
+    assert(state_is_live(f->state));
+    const struct state_rules *s = &record_states[f->state];
+    const bool here = f->queue != NULL && f->link == TO_ENDPOINT;
+    const bool copy = f->bundle->role == ROLE_COPY;
+    assert(f->state == STATE_STORING || f->state == STATE_COPIED || retention_of(f) != RETAIN_NONE);
+    assert(holds(s->stored, forwarding_stored(f)));
+    assert(holds(s->queued, f->queue != NULL) && state_is_queued(f->state) == (f->queue != NULL));
+    assert(holds(s->band, f->band != NULL));
+    assert(holds(here || copy ? NEVER : s->kind, f->kind != NULL));
+    assert((f->kind == NULL && !copy) == list_empty(&f->alike));
+    assert(holds(s->timer, heap_has(&f->timer)));
+    assert(holds(s->claims, heap_has(&f->bundle->claims[0]) || heap_has(&f->bundle->claims[1]) ||
+                                heap_has(&f->bundle->claims[2])));
+    assert(holds(s->loading, f->loading));
+    assert(holds(copy ? ALWAYS : s->fan, f->bundle->fan != NULL));
+    assert(holds(here && f->queue != &a->admin->queue ? s->taker : NEVER, f->taker != NULL));
+    assert(holds(f->state == STATE_REASSEMBLY_PENDING ? ALWAYS : EITHER, f->assembly != NULL));
 }
 
 /* It is in memory, with the first of its pieces known. */
-static void check_verifying(const struct record *r)
+static void check_verifying(const struct forwarding *f)
 {
-    const struct assembly *as = r->assembly;
-    assert(r->role == ROLE_WHOLE && r->buf != NULL && r->turn != NULL && r->queue->verifying > 0);
+    const struct assembly *as = f->assembly;
+    assert(f->bundle->role == ROLE_WHOLE && f->buf != NULL && f->turn != NULL &&
+           f->queue->verifying > 0);
     assert(as->first != NULL && as->first->assembly == as && !as->verified);
 }
 
-static void check_record(const struct agent *a, const struct record *r, struct sums *s)
+static void check_record(const struct agent *a, const struct forwarding *f, struct sums *s)
 {
-    check_state(a, r);
-    assert(r->head_len > r->id_off && record_find(a, r->key) == r && r->key < a->next_key);
-    assert(r->buf != NULL || record_stored(r));
-    assert(!r->loading || r->buf == NULL);
-    if (r->state == STATE_COPIED)
-        copies_check(r);
-    s->sorted += r->kind != NULL;
-    s->resting += list_empty(&r->resting) ? 0 : r->bytes;
-    memory_check_record(r);
-    assert(r->priority < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
-    assert(r->booking == 0 || (r->queue != NULL && r->link >= 0 && a->router.ops->note != NULL));
-    assert(r->role != ROLE_WHOLE || (r->assembly->whole == r && !r->loading));
-    if (r->assembly != NULL && r->role != ROLE_WHOLE)
-        check_piece(r);
-    const bool derived = record_derived(r);
+    check_state(a, f);
+    assert(f->bundle->head_len > f->bundle->id_off && forwarding_find(a, f->key) == f &&
+           f->key < a->next_key);
+    assert(f->buf != NULL || forwarding_stored(f));
+    assert(!f->loading || f->buf == NULL);
+    if (f->state == STATE_COPIED)
+        copies_check(f->bundle);
+    s->sorted += f->kind != NULL;
+    s->resting += list_empty(&f->resting) ? 0 : f->bundle->bytes;
+    memory_check_record(f);
+    assert(f->priority < BUNDLE_PRIORITIES && f->bundle->qos.priority < BUNDLE_PRIORITIES);
+    assert(f->booking == 0 || (f->queue != NULL && f->link >= 0 && a->router.ops->note != NULL));
+    assert(f->bundle->role != ROLE_WHOLE || (f->assembly->whole == f && !f->loading));
+    if (f->assembly != NULL && f->bundle->role != ROLE_WHOLE)
+        check_piece(f);
+    const bool derived = forwarding_derived(f);
     s->bundles += !derived;
-    s->copies += r->role == ROLE_COPY;
-    s->bytes += derived ? 0 : r->bytes;
-    s->fragments += r->assembly != NULL && r->role != ROLE_WHOLE;
-    s->memory += r->buf == NULL ? 0 : r->buf->cap;
-    s->sending += record_stored(r) ? r->sending : 0;
-    assert(!record_stored(r) || r->sending == 0 || state_is_given(r->state));
-    s->storing += r->state == STATE_STORING;
-    s->waiting += r->state == STATE_STORING && r->turn != NULL;
-    s->given += r->state == STATE_STORING && r->turn == NULL ? storing_cost(r) : 0;
-    s->storing_bytes += r->state == STATE_STORING ? record_cost(r) : 0;
-    s->records += derived ? 0 : record_cost(r) - r->bytes;
-    s->loading += r->loading ? r->bytes : 0;
-    s->timed += heap_has(&r->timer);
-    s->verifying += r->state == STATE_VERIFYING;
-    if (r->state == STATE_VERIFYING)
-        check_verifying(r);
-    s->ids += record_has_id(r);
+    s->copies += f->bundle->role == ROLE_COPY;
+    s->bytes += derived ? 0 : f->bundle->bytes;
+    s->fragments += f->assembly != NULL && f->bundle->role != ROLE_WHOLE;
+    s->memory += f->buf == NULL ? 0 : f->buf->cap;
+    s->sending += forwarding_stored(f) ? f->sending : 0;
+    assert(!forwarding_stored(f) || f->sending == 0 || state_is_given(f->state));
+    s->storing += f->state == STATE_STORING;
+    s->waiting += f->state == STATE_STORING && f->turn != NULL;
+    s->given += f->state == STATE_STORING && f->turn == NULL ? storing_cost(f->bundle) : 0;
+    s->storing_bytes += f->state == STATE_STORING ? record_cost(f->bundle) : 0;
+    s->records += derived ? 0 : record_cost(f->bundle) - f->bundle->bytes;
+    s->loading += f->loading ? f->bundle->bytes : 0;
+    s->timed += heap_has(&f->timer);
+    s->verifying += f->state == STATE_VERIFYING;
+    if (f->state == STATE_VERIFYING)
+        check_verifying(f);
+    s->ids += record_has_id(f->bundle);
 }
 
 static uint64_t count_given(const struct registration *g, const struct queue *q)
 {
     uint64_t given = 0;
     list_for_each (it, &q->busy)
-        given += container_of(it, struct record, node)->taker == g;
+        given += container_of(it, struct forwarding, node)->taker == g;
     return given;
 }
 
@@ -207,7 +209,7 @@ static uint64_t check_assembly(const struct assembly *as)
 {
     uint64_t pieces = 0;
     list_for_each (it, &as->pieces) {
-        const struct record *p = container_of(it, struct record, node);
+        const struct forwarding *p = container_of(it, struct forwarding, node);
         assert(p->state == STATE_REASSEMBLY_PENDING && p->assembly == as);
         pieces++;
     }
@@ -258,7 +260,7 @@ void agent_check(const struct agent *a)
     struct sums s = {0};
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL; n = hash_walk(&a->by_key, n))
-        check_record(a, container_of(n, struct record, by_key), &s);
+        check_record(a, container_of(n, struct forwarding, by_key), &s);
     check_assemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
@@ -287,12 +289,12 @@ void agent_check(const struct agent *a)
 const char *const agent_states[] = {"storing",  "waiting",  "sending",      "delivering", "paused",
                                     "no route", "fragment", "several ways", NULL};
 
-static const char *state_text(const struct record *r)
+static const char *state_text(const struct forwarding *f)
 {
-    if (r->state == STATE_REASSEMBLY_PENDING && r->assembly->whole != NULL)
-        r = r->assembly->whole;
-    const struct state_rules *s = &record_states[r->state];
-    return r->link == TO_ENDPOINT || s->at_link == NULL ? s->at_here : s->at_link;
+    if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole != NULL)
+        f = f->assembly->whole;
+    const struct state_rules *s = &record_states[f->state];
+    return f->link == TO_ENDPOINT || s->at_link == NULL ? s->at_here : s->at_link;
 }
 
 /* For people, in the time of the wall clock. */
@@ -303,25 +305,25 @@ static uint64_t end_by_clock(const struct agent *a, const struct record *r)
 }
 
 /* False: it is a part of a bundle that is shown. */
-static bool describe_bundle(const struct agent *a, const struct record *r,
+static bool describe_bundle(const struct agent *a, const struct forwarding *f,
                             struct agent_bundle_info *out)
 {
     struct agent_head h;
-    if (record_derived(r))
+    if (forwarding_derived(f))
         return false;
-    const bool restored = r->state == STATE_DISPATCH_PENDING; /* it has met no clock yet */
-    record_head(r, &h);
+    const bool restored = f->state == STATE_DISPATCH_PENDING; /* it has met no clock yet */
+    record_head(f->bundle, &h);
     *out = (struct agent_bundle_info){
-        .key = r->key,
+        .key = f->key,
         .id = h.id,
         .destination = h.destination,
-        .bytes = r->bytes,
-        .age_ms = restored ? 0 : r->rest_ms + (a->now.now - r->arrived) / TICK_MS,
-        .expires_ms = restored ? h.expires_ms : end_by_clock(a, r),
-        .state = state_text(r),
-        .link = record_link(r),
-        .priority = r->qos.priority,
-        .ordinal = r->qos.ordinal,
+        .bytes = f->bundle->bytes,
+        .age_ms = restored ? 0 : f->bundle->rest_ms + (a->now.now - f->bundle->arrived) / TICK_MS,
+        .expires_ms = restored ? h.expires_ms : end_by_clock(a, f->bundle),
+        .state = state_text(f),
+        .link = forwarding_link(f),
+        .priority = f->bundle->qos.priority,
+        .ordinal = f->bundle->qos.ordinal,
     };
     return true;
 }
@@ -331,8 +333,8 @@ size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_
     size_t len = 0;
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL && len < max; n = hash_walk(&a->by_key, n)) {
-        const struct record *r = container_of(n, struct record, by_key);
-        len += describe_bundle(a, r, &out[len]);
+        const struct forwarding *f = container_of(n, struct forwarding, by_key);
+        len += describe_bundle(a, f, &out[len]);
     }
     return len;
 }
@@ -345,13 +347,13 @@ uint64_t agent_bundles_scan(const struct agent *a, uint64_t cursor,
     struct agent_bundle_info b;
     const uint64_t next = hash_scan(&a->by_key, cursor, &n);
     for (; n != NULL; n = n->next)
-        if (describe_bundle(a, container_of(n, struct record, by_key), &b))
+        if (describe_bundle(a, container_of(n, struct forwarding, by_key), &b))
             see(context, &b);
     return next;
 }
 
 bool agent_bundle_find(const struct agent *a, uint64_t key, struct agent_bundle_info *out)
 {
-    const struct record *r = record_find(a, key);
-    return r != NULL && describe_bundle(a, r, out);
+    const struct forwarding *f = forwarding_find(a, key);
+    return f != NULL && describe_bundle(a, f, out);
 }

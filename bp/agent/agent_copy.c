@@ -16,10 +16,10 @@
 
 #include "bp/agent/agent_impl.h"
 
-static struct record *first_copy(const struct fan *f)
+static struct forwarding *first_copy(const struct fan *fan)
 {
-    assert(!list_empty(&f->copies));
-    return container_of(list_first(&f->copies), struct record, sibling);
+    assert(!list_empty(&fan->copies));
+    return container_of(list_first(&fan->copies), struct forwarding, sibling);
 }
 
 bool copies_room(const struct agent *a, uint64_t more)
@@ -27,75 +27,75 @@ bool copies_room(const struct agent *a, uint64_t more)
     return more <= COPIES_MAX && a->copies <= COPIES_MAX - more;
 }
 
-static struct fan *fan_of(struct record *r)
+static struct fan *fan_of(struct forwarding *f)
 {
-    if (r->role == ROLE_COPY)
-        return r->fan;
-    assert(r->fan == NULL && r->queue == NULL && r->booking == 0);
-    struct fan *f = calloc(1, sizeof *f);
-    if (f == NULL)
+    if (f->bundle->role == ROLE_COPY)
+        return f->bundle->fan;
+    assert(f->bundle->fan == NULL && f->queue == NULL && f->booking == 0);
+    struct fan *fan = calloc(1, sizeof *fan);
+    if (fan == NULL)
         return NULL;
-    f->original = r;
-    list_init(&f->copies);
-    return f;
+    fan->original = f->bundle;
+    list_init(&fan->copies);
+    return fan;
 }
 
-static struct record *add_copy(struct agent *a, struct fan *f, struct buf *bytes)
+static struct forwarding *add_copy(struct agent *a, struct fan *fan, struct buf *bytes)
 {
-    struct record *c = record_copy(a, f->original);
+    struct forwarding *c = forwarding_copy(a, fan->original);
     if (c == NULL)
         return NULL;
-    c->fan = f;
-    list_add_tail(&f->copies, &c->sibling);
-    f->len++;
+    c->bundle->fan = fan;
+    list_add_tail(&fan->copies, &c->sibling);
+    fan->len++;
     a->copies++;
     if (bytes != NULL)
-        record_hold(a, c, buf_keep(bytes));
-    assert(c->role == ROLE_COPY && record_stored(c) && f->len > 0);
+        forwarding_hold(a, c, buf_keep(bytes));
+    assert(c->bundle->role == ROLE_COPY && forwarding_stored(c) && fan->len > 0);
     return c;
 }
 
 /* The last n go again. */
-static void undo_copies(struct agent *a, struct fan *f, uint64_t n)
+static void undo_copies(struct agent *a, struct fan *fan, uint64_t n)
 {
-    assert(n <= f->len);
-    f->held = true;
+    assert(n <= fan->len);
+    fan->held = true;
     for (; n > 0; n--)
-        record_end(a, container_of(f->copies.prev, struct record, sibling), END_DELETED);
-    f->held = false;
+        forwarding_end(a, container_of(fan->copies.prev, struct forwarding, sibling), END_DELETED);
+    fan->held = false;
 }
 
-struct list *copies_make(struct agent *a, struct record *r, uint64_t n)
+struct list *copies_make(struct agent *a, struct forwarding *f, uint64_t n)
 {
-    struct fan *f = fan_of(r);
-    if (f == NULL)
+    struct fan *fan = fan_of(f);
+    if (fan == NULL)
         return NULL;
-    struct list *before = f->copies.prev;
+    struct list *before = fan->copies.prev;
     for (uint64_t i = 0; i < n; i++) {
-        if (add_copy(a, f, r->buf) != NULL)
+        if (add_copy(a, fan, f->buf) != NULL)
             continue;
-        undo_copies(a, f, i);
-        if (r->role != ROLE_COPY)
-            free(f);
+        undo_copies(a, fan, i);
+        if (f->bundle->role != ROLE_COPY)
+            free(fan);
         return NULL;
     }
-    if (r->role != ROLE_COPY) {
-        record_release(a, r);
-        agenda_sub(&a->timers, &r->timer);
-        r->fan = f;
-        r->state = STATE_COPIED;
+    if (f->bundle->role != ROLE_COPY) {
+        forwarding_release(a, f);
+        agenda_sub(&a->timers, &f->timer);
+        f->bundle->fan = fan;
+        f->state = STATE_COPIED;
     }
-    assert(before->next != &f->copies && f->len >= n);
+    assert(before->next != &fan->copies && fan->len >= n);
     return before->next;
 }
 
 /* The bundle is one record again, in no list. */
-static void undo_fan(struct fan *f)
+static void undo_fan(struct fan *fan)
 {
-    assert(f->len == 0 && list_empty(&f->copies));
-    f->original->fan = NULL;
-    f->original->state = STATE_DISPATCH_PENDING;
-    free(f);
+    assert(fan->len == 0 && list_empty(&fan->copies));
+    fan->original->fan = NULL;
+    fan->original->forwarding.state = STATE_DISPATCH_PENDING;
+    free(fan);
 }
 
 static enum status_reason reason_of(enum agent_end why)
@@ -105,126 +105,131 @@ static enum status_reason reason_of(enum agent_end why)
                                    : REASON_TRANSMISSION_CANCELLED;
 }
 
-static void end_original(struct agent *a, struct fan *f)
+static void end_original(struct agent *a, struct fan *fan)
 {
-    struct record *o = f->original;
-    assert(f->len == 0 && list_empty(&f->copies));
-    assert(!f->delivered || !f->gathered || a->counters.fragments_going_on > 0);
-    a->counters.fragments_going_on -= f->delivered && f->gathered;
-    if (f->delivered && !f->gathered) /* else the bundle was, in one */
-        agent_report(a, o, STATUS_DELIVERED, REASON_NONE);
-    if (f->forwarded)
-        agent_report(a, o, STATUS_FORWARDED, REASON_NONE);
-    if (!f->delivered && !f->forwarded)
-        agent_report(a, o, STATUS_DELETED, reason_of(f->last));
-    record_end(a, o, f->delivered ? END_DELIVERED : f->forwarded ? END_FORWARDED : f->last);
-    free(f);
+    struct record *o = fan->original;
+    assert(fan->len == 0 && list_empty(&fan->copies));
+    assert(!fan->delivered || !fan->gathered || a->counters.fragments_going_on > 0);
+    a->counters.fragments_going_on -= fan->delivered && fan->gathered;
+    if (fan->delivered && !fan->gathered) /* else the bundle was, in one */
+        agent_report(a, &o->forwarding, STATUS_DELIVERED, REASON_NONE);
+    if (fan->forwarded)
+        agent_report(a, &o->forwarding, STATUS_FORWARDED, REASON_NONE);
+    if (!fan->delivered && !fan->forwarded)
+        agent_report(a, &o->forwarding, STATUS_DELETED, reason_of(fan->last));
+    forwarding_end(a, &o->forwarding,
+                   fan->delivered   ? END_DELIVERED
+                   : fan->forwarded ? END_FORWARDED
+                                    : fan->last);
+    free(fan);
 }
 
-void copies_sub(struct agent *a, struct record *c, enum agent_end why)
+void copies_sub(struct agent *a, struct forwarding *c, enum agent_end why)
 {
-    struct fan *f = c->fan;
-    assert(c->role == ROLE_COPY && f->len > 0 && a->copies > 0);
+    struct fan *fan = c->bundle->fan;
+    assert(c->bundle->role == ROLE_COPY && fan->len > 0 && a->copies > 0);
     list_sub(&c->sibling);
-    c->fan = NULL;
+    c->bundle->fan = NULL;
     a->copies--;
-    f->len--;
-    f->last = why;
-    f->delivered = f->delivered || why == END_DELIVERED;
-    f->forwarded = f->forwarded || why == END_FORWARDED;
-    if (f->len == 0 && !f->held)
-        end_original(a, f);
+    fan->len--;
+    fan->last = why;
+    fan->delivered = fan->delivered || why == END_DELIVERED;
+    fan->forwarded = fan->forwarded || why == END_FORWARDED;
+    if (fan->len == 0 && !fan->held)
+        end_original(a, fan);
 }
 
-void copies_replace(struct agent *a, struct record *c)
+void copies_replace(struct agent *a, struct forwarding *c)
 {
-    struct fan *f = c->fan;
-    const bool delivered = f->delivered;
-    assert(c->role == ROLE_COPY && f->len > 1);
-    record_end(a, c, END_DELIVERED);
-    f->delivered = delivered; /* by others, which it became */
+    struct fan *fan = c->bundle->fan;
+    const bool delivered = fan->delivered;
+    assert(c->bundle->role == ROLE_COPY && fan->len > 1);
+    forwarding_end(a, c, END_DELIVERED);
+    fan->delivered = delivered; /* by others, which it became */
 }
 
-bool copies_abandon(struct agent *a, struct record *c)
+bool copies_abandon(struct agent *a, struct forwarding *c)
 {
-    struct fan *f = c->fan;
-    struct record *o = f->original;
-    assert(c->role == ROLE_COPY && f->len > 0 && !f->held);
-    if (f->len > 1 || f->delivered || f->forwarded) {
-        record_end(a, c, END_DELETED);
+    struct fan *fan = c->bundle->fan;
+    struct record *o = fan->original;
+    assert(c->bundle->role == ROLE_COPY && fan->len > 0 && !fan->held);
+    if (fan->len > 1 || fan->delivered || fan->forwarded) {
+        forwarding_end(a, c, END_DELETED);
         return false;
     }
     struct buf *bytes = o->role == ROLE_WHOLE && c->buf != NULL ? buf_keep(c->buf) : NULL;
-    f->held = true;
-    record_end(a, c, END_DELETED);
-    undo_fan(f);
+    fan->held = true;
+    forwarding_end(a, c, END_DELETED);
+    undo_fan(fan);
     if (bytes != NULL)
-        record_hold(a, o, bytes);
-    if (agent_overdue(a, o))
+        forwarding_hold(a, &o->forwarding, bytes);
+    if (agent_overdue(a, &o->forwarding))
         return false;
-    agent_place(a, o);
+    agent_place(a, &o->forwarding);
     return true;
 }
 
-void copies_each(struct agent *a, struct record *o, void (*fn)(struct agent *a, struct record *c))
+void copies_each(struct agent *a, struct record *o,
+                 void (*fn)(struct agent *a, struct forwarding *c))
 {
-    struct fan *f = o->fan;
-    assert(f != NULL && o->role != ROLE_COPY && !f->held);
-    f->held = true;
-    list_for_each_safe (it, &f->copies)
-        fn(a, container_of(it, struct record, sibling));
-    f->held = false;
-    if (f->len == 0)
-        end_original(a, f);
+    struct fan *fan = o->fan;
+    assert(fan != NULL && o->role != ROLE_COPY && !fan->held);
+    fan->held = true;
+    list_for_each_safe (it, &fan->copies)
+        fn(a, container_of(it, struct forwarding, sibling));
+    fan->held = false;
+    if (fan->len == 0)
+        end_original(a, fan);
 }
 
-int copies_load(struct agent *a, struct record *c, struct agent_action *out)
+int copies_load(struct agent *a, struct forwarding *c, struct agent_action *out)
 {
-    struct fan *f = c->fan;
-    assert(c->role == ROLE_COPY && c->buf == NULL && f->original->role != ROLE_WHOLE);
-    list_for_each (it, &f->copies) {
-        const struct record *other = container_of(it, struct record, sibling);
+    struct fan *fan = c->bundle->fan;
+    assert(c->bundle->role == ROLE_COPY && c->buf == NULL && fan->original->role != ROLE_WHOLE);
+    list_for_each (it, &fan->copies) {
+        const struct forwarding *other = container_of(it, struct forwarding, sibling);
         if (other->buf == NULL)
             continue;
-        record_hold(a, c, buf_keep(other->buf));
-        c->payload_off = other->payload_off;
-        c->payload_len = other->payload_len;
+        forwarding_hold(a, c, buf_keep(other->buf));
+        c->bundle->payload_off = other->bundle->payload_off;
+        c->bundle->payload_len = other->bundle->payload_len;
         return 0;
     }
-    return f->original->loading ? 0 : queue_load(a, f->original, out);
+    return fan->original->forwarding.loading ? 0 : queue_load(a, &fan->original->forwarding, out);
 }
 
 /* Does the joined bundle of this piece wait for the piece's bytes? */
-static bool is_missing(const struct record *c)
+static bool is_missing(const struct forwarding *c)
 {
-    const struct record *whole = c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : NULL;
+    const struct forwarding *whole =
+        c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : NULL;
     if (whole == NULL || whole->queue == NULL || whole->buf != NULL)
         return false;
     struct agent_head h; /* each piece has bytes that the ones before lack */
-    record_head(c, &h);
+    record_head(c->bundle, &h);
     return !ranges_has(&c->assembly->have, h.id.offset, h.id.offset + h.payload_len);
 }
 
-static bool wants_bytes(const struct record *c)
+static bool wants_bytes(const struct forwarding *c)
 {
     return c->buf == NULL && (c->state == STATE_FRONT || is_missing(c));
 }
 
 /* The record whose queue waits for these bytes. */
-static struct record *queued_of(struct record *c)
+static struct forwarding *queued_of(struct forwarding *c)
 {
     return c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : c;
 }
 
-static void end_unreadable(struct agent *a, struct record *c)
+static void end_unreadable(struct agent *a, struct forwarding *c)
 {
     if (c->state == STATE_REASSEMBLY_PENDING && !is_missing(c))
         return; /* it is not needed now, or any more */
     if (!state_is_given(c->state))
-        record_end(a, queued_of(c), END_UNREADABLE);
+        forwarding_end(a, queued_of(c), END_UNREADABLE);
 }
 
-static void retry_copy(struct agent *a, struct record *c)
+static void retry_copy(struct agent *a, struct forwarding *c)
 {
     if (wants_bytes(c))
         queue_retry(a, queued_of(c));
@@ -232,7 +237,7 @@ static void retry_copy(struct agent *a, struct record *c)
 
 void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, bool damaged)
 {
-    assert(o->fan != NULL && o->role != ROLE_COPY && !o->loading);
+    assert(o->fan != NULL && o->role != ROLE_COPY && !o->forwarding.loading);
     if (bytes == NULL) {
         copies_each(a, o,
                     damaged || ++o->load_failures == LOAD_TRIES ? end_unreadable : retry_copy);
@@ -240,12 +245,12 @@ void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, b
     }
     o->load_failures = 0;
     list_for_each (it, &o->fan->copies) {
-        struct record *c = container_of(it, struct record, sibling);
+        struct forwarding *c = container_of(it, struct forwarding, sibling);
         if (!wants_bytes(c))
             continue;
-        record_hold(a, c, buf_keep((struct buf *)(uintptr_t)bytes));
-        c->payload_off = o->payload_off;
-        c->payload_len = o->payload_len;
+        forwarding_hold(a, c, buf_keep((struct buf *)(uintptr_t)bytes));
+        c->bundle->payload_off = o->payload_off;
+        c->bundle->payload_len = o->payload_len;
         queue_wake(a, queued_of(c)->queue);
     }
 }
@@ -258,10 +263,10 @@ void copies_check(const struct record *o)
 {
     uint64_t len = 0;
     assert(o->fan != NULL && o->fan->original == o && !o->fan->held && o->fan->len > 0);
-    assert(o->buf == NULL && first_copy(o->fan)->role == ROLE_COPY);
+    assert(o->forwarding.buf == NULL && first_copy(o->fan)->bundle->role == ROLE_COPY);
     list_for_each (it, &o->fan->copies) {
-        const struct record *c = container_of(it, struct record, sibling);
-        assert(c->role == ROLE_COPY && c->fan == o->fan);
+        const struct forwarding *c = container_of(it, struct forwarding, sibling);
+        assert(c->bundle->role == ROLE_COPY && c->bundle->fan == o->fan);
         assert((c->queue != NULL && state_is_queued(c->state)) ||
                (c->state == STATE_REASSEMBLY_PENDING && o->fan->gathered));
         assert(o->role != ROLE_WHOLE || c->buf != NULL);

@@ -167,149 +167,151 @@ static struct registration *choose_taker(const struct queue *q)
 }
 
 /* To each registration's own queue: what is at the head of the endpoint's, in memory. */
-static void spread_record(struct agent *a, struct record *r)
+static void spread_record(struct agent *a, struct forwarding *f)
 {
-    struct endpoint *e = container_of(r->queue, struct endpoint, queue);
+    struct endpoint *e = container_of(f->queue, struct endpoint, queue);
     uint64_t n = 0;
     list_for_each (it, &e->regs)
         n++;
-    assert(n > 0 && r->buf != NULL && r->state == STATE_BUSY);
+    assert(n > 0 && f->buf != NULL && f->state == STATE_BUSY);
     const bool room = copies_room(a, n);
     struct list *c = NULL;
-    if (room && r->role == ROLE_COPY) {
-        c = copies_make(a, r, n);
+    if (room && f->bundle->role == ROLE_COPY) {
+        c = copies_make(a, f, n);
     } else if (room) {
-        queue_leave(a, r);
-        r->state = STATE_DISPATCH_PENDING;
-        c = copies_make(a, r, n);
+        queue_leave(a, f);
+        f->state = STATE_DISPATCH_PENDING;
+        c = copies_make(a, f, n);
     }
     if (c == NULL) {
-        if (r->queue != NULL)
-            queue_retry(a, r);
+        if (f->queue != NULL)
+            queue_retry(a, f);
         else
-            agent_await_route(a, r, NULL, tick_add(a->now.now, a->config.retry_max));
+            agent_await_route(a, f, NULL, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     list_for_each (it, &e->regs) {
-        struct record *copy = container_of(c, struct record, sibling);
+        struct forwarding *copy = container_of(c, struct forwarding, sibling);
         c = c->next;
         copy->link = TO_ENDPOINT;
-        record_set_timer(a, copy, copy->expires);
-        queue_add(a, &container_of(it, struct registration, node)->queue, copy, copy->qos.priority,
-                  NULL);
+        forwarding_set_timer(a, copy, copy->bundle->expires);
+        queue_add(a, &container_of(it, struct registration, node)->queue, copy,
+                  copy->bundle->qos.priority, NULL);
     }
-    if (r->role == ROLE_COPY)
-        copies_replace(a, r);
+    if (f->bundle->role == ROLE_COPY)
+        copies_replace(a, f);
 }
 
-int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
+int endpoint_action(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
-    assert(r->queue != NULL && r->buf != NULL);
-    if (r->role == ROLE_WHOLE && secure_waits(a, r))
+    assert(f->queue != NULL && f->buf != NULL);
+    if (f->bundle->role == ROLE_WHOLE && secure_waits(a, f))
         return 0;
-    if (r->queue == &a->admin->queue) {
-        agent_administer(a, r);
+    if (f->queue == &a->admin->queue) {
+        agent_administer(a, f);
         return 0;
     }
-    if (r->queue->only == NULL &&
-        container_of(r->queue, struct endpoint, queue)->sharing == AGENT_SHARE_ALL) {
-        spread_record(a, r);
+    if (f->queue->only == NULL &&
+        container_of(f->queue, struct endpoint, queue)->sharing == AGENT_SHARE_ALL) {
+        spread_record(a, f);
         return 0;
     }
     struct agent_head h;
-    record_head(r, &h);
-    r->taker = choose_taker(r->queue);
-    r->taker->given++;
+    record_head(f->bundle, &h);
+    f->taker = choose_taker(f->queue);
+    f->taker->given++;
     *out = (struct agent_action){
         .kind = AGENT_DELIVER,
-        .key = r->key,
-        .reg = r->taker->reg,
-        .bundle = buf_keep(r->buf),
-        .payload = slice_of(buf_data(r->buf) + r->payload_off, r->payload_len),
+        .key = f->key,
+        .reg = f->taker->reg,
+        .bundle = buf_keep(f->buf),
+        .payload = slice_of(buf_data(f->buf) + f->bundle->payload_off, f->bundle->payload_len),
         .id = h.id,
         .destination = h.destination,
         .flags = h.flags,
-        .age_ms = record_age_ms(a, r, h.age_ms),
+        .age_ms = record_age_ms(a, f->bundle, h.age_ms),
         .lifetime_ms = h.lifetime_ms,
-        .priority = r->qos.priority,
-        .ordinal = r->qos.ordinal,
-        .from = link_of(a, &r->came_from) == NO_LINK ? -1 : link_of(a, &r->came_from),
+        .priority = f->bundle->qos.priority,
+        .ordinal = f->bundle->qos.ordinal,
+        .from =
+            link_of(a, &f->bundle->came_from) == NO_LINK ? -1 : link_of(a, &f->bundle->came_from),
     };
-    emit_application(a, BUNDLE_HANDED, r, out->reg);
+    emit_application(a, BUNDLE_HANDED, f, out->reg);
     if (h.id.time_ms != 0)
         out->age_ms = a->now.dtn_ms > h.id.time_ms ? a->now.dtn_ms - h.id.time_ms : 0;
-    assert(out->payload.len == r->payload_len && r->payload_off + r->payload_len <= r->buf->len);
+    assert(out->payload.len == f->bundle->payload_len &&
+           f->bundle->payload_off + f->bundle->payload_len <= f->buf->len);
     return 1;
 }
 
-void endpoint_release(struct record *r)
+void endpoint_release(struct forwarding *f)
 {
-    if (r->taker == NULL)
+    if (f->taker == NULL)
         return;
-    assert(r->taker->given > 0);
-    r->taker->given--;
-    r->taker = NULL;
+    assert(f->taker->given > 0);
+    f->taker->given--;
+    f->taker = NULL;
 }
 
-void endpoint_take_back(struct record *r)
+void endpoint_take_back(struct forwarding *f)
 {
-    assert(r->state == STATE_BUSY && r->link == TO_ENDPOINT && list_empty(&r->answer));
-    assert(r->taker != NULL);
-    r->state = STATE_RECALLED;
-    r->token = r->taker->reg;
-    r->taker->owed++;
-    r->queue->owed++;
+    assert(f->state == STATE_BUSY && f->link == TO_ENDPOINT && list_empty(&f->answer));
+    assert(f->taker != NULL);
+    f->state = STATE_RECALLED;
+    f->bundle->token = f->taker->reg;
+    f->taker->owed++;
+    f->queue->owed++;
 }
 
 /* Others may have it; when none has, it waits for the next registration. */
-static void decline_copy(struct agent *a, struct record *c)
+static void decline_copy(struct agent *a, struct forwarding *c)
 {
-    struct record *o = c->fan->original;
-    if (copies_abandon(a, c) && o->queue != NULL && !state_is_given(o->state))
-        queue_pause(a, o, TICK_NEVER);
+    struct record *o = c->bundle->fan->original;
+    if (copies_abandon(a, c) && o->forwarding.queue != NULL && !state_is_given(o->forwarding.state))
+        queue_pause(a, &o->forwarding, TICK_NEVER);
 }
 
 /* A delivery without an answer; NULL: it is none (any more). */
-static struct record *find_delivery(const struct agent *a, uint64_t key)
+static struct forwarding *find_delivery(const struct agent *a, uint64_t key)
 {
-    struct record *r = record_find(a, key);
-    if (r == NULL || !state_is_given(r->state) || r->link != TO_ENDPOINT)
+    struct forwarding *f = forwarding_find(a, key);
+    if (f == NULL || !state_is_given(f->state) || f->link != TO_ENDPOINT)
         return NULL;
-    assert(r->queue != NULL && r->taker != NULL);
-    return r;
+    assert(f->queue != NULL && f->taker != NULL);
+    return f;
 }
 
 void agent_put_off(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = find_delivery(a, key);
-    if (r == NULL || agent_overdue(a, r))
+    struct forwarding *f = find_delivery(a, key);
+    if (f == NULL || agent_overdue(a, f))
         return;
-    record_failed(r, reason);
-    emit_declined(a, r, r->taker->reg, r->failed);
-    queue_retry(a, r);
+    forwarding_failed(f, reason);
+    emit_declined(a, f, f->taker->reg, f->failed);
+    queue_retry(a, f);
 }
 
 void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = find_delivery(a, key);
-    if (r == NULL)
+    struct forwarding *f = find_delivery(a, key);
+    if (f == NULL)
         return;
-    const uint64_t reg = r->taker->reg;
+    const uint64_t reg = f->taker->reg;
     if (ok) {
-        r->taker->endpoint->took = a->now.now;
-        pace_count(&r->taker->endpoint->pace, a->now.now, r->bytes);
-        emit_application(a, BUNDLE_DELIVERED, r, reg);
-        agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
-        record_end(a, r, END_DELIVERED);
-    } else if (!agent_overdue(a, r)) {
-        record_failed(r, "refused by the application");
-        emit_declined(a, r, reg, r->failed);
+        f->taker->endpoint->took = a->now.now;
+        pace_count(&f->taker->endpoint->pace, a->now.now, f->bundle->bytes);
+        emit_application(a, BUNDLE_DELIVERED, f, reg);
+        agent_report(a, f, STATUS_DELIVERED, REASON_NONE);
+        forwarding_end(a, f, END_DELIVERED);
+    } else if (!agent_overdue(a, f)) {
+        forwarding_failed(f, "refused by the application");
+        emit_declined(a, f, reg, f->failed);
         /* It waits for the next registration; this one would refuse it again. */
-        if (r->role == ROLE_COPY)
-            decline_copy(a, r);
+        if (f->bundle->role == ROLE_COPY)
+            decline_copy(a, f);
         else
-            queue_pause(a, r, TICK_NEVER);
+            queue_pause(a, f, TICK_NEVER);
     }
 }

@@ -83,10 +83,10 @@ static enum bundle_origin origin_of(const struct agent *a, const struct agent_he
 }
 
 /* A separate function, so that an event without a log needs no stack for a head. */
-static void emit_described(struct agent *a, struct bundle_event *e, const struct record *r)
+static void emit_described(struct agent *a, struct bundle_event *e, const struct forwarding *f)
 {
     struct agent_head h;
-    record_head(r, &h);
+    record_head(f->bundle, &h);
     describe_record(e, &h);
     e->from = origin_of(a, &h);
     emit_event(a, e);
@@ -95,73 +95,76 @@ static void emit_described(struct agent *a, struct bundle_event *e, const struct
 }
 
 /* All its copies have ended. A fragment of a group is delivered with its joined bundle instead. */
-static bool is_fanned(const struct record *r)
+static bool is_fanned(const struct forwarding *f)
 {
-    const struct fan *f = r->role == ROLE_COPY ? NULL : r->fan;
-    return f != NULL && f->len == 0 && !f->gathered;
+    const struct fan *fan = f->bundle->role == ROLE_COPY ? NULL : f->bundle->fan;
+    return fan != NULL && fan->len == 0 && !fan->gathered;
 }
 
-static void emit_with(struct agent *a, struct bundle_event *e, const struct record *r)
+static void emit_with(struct agent *a, struct bundle_event *e, const struct forwarding *f)
 {
-    e->key = r->role == ROLE_COPY && r->fan != NULL ? r->fan->original->key : r->key;
-    e->copy = r->role == ROLE_COPY;
-    e->fanned = is_fanned(r);
-    e->bytes = r->role == ROLE_WHOLE ? 0 : r->bytes; /* a whole is never encoded */
-    e->whole = r->role == ROLE_WHOLE;
-    e->from = r->origin;
+    e->key = f->bundle->role == ROLE_COPY && f->bundle->fan != NULL
+                 ? f->bundle->fan->original->forwarding.key
+                 : f->key;
+    e->copy = f->bundle->role == ROLE_COPY;
+    e->fanned = is_fanned(f);
+    e->bytes = f->bundle->role == ROLE_WHOLE ? 0 : f->bundle->bytes; /* a whole is never encoded */
+    e->whole = f->bundle->role == ROLE_WHOLE;
+    e->from = f->bundle->origin;
     if (a->config.sink != NULL)
-        emit_described(a, e, r);
+        emit_described(a, e, f);
     else
         emit_event(a, e);
 }
 
-void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r)
+void emit_record(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f)
 {
     struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT};
     if (kind == BUNDLE_ACCEPTED)
-        e.link = link_at(a, r->came_from.index) != NULL ? r->came_from.index : TO_ENDPOINT;
+        e.link = link_at(a, f->bundle->came_from.index) != NULL ? f->bundle->came_from.index
+                                                                : TO_ENDPOINT;
     else
-        e.link = record_link(r);
-    emit_with(a, &e, r);
+        e.link = forwarding_link(f);
+    emit_with(a, &e, f);
 }
 
-void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f,
                  const char *reason)
 {
-    struct bundle_event e = {.kind = kind, .link = record_link(r), .reason = reason};
-    emit_with(a, &e, r);
+    struct bundle_event e = {.kind = kind, .link = forwarding_link(f), .reason = reason};
+    emit_with(a, &e, f);
 }
 
-void emit_application(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+void emit_application(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f,
                       uint64_t reg)
 {
     struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT, .registration = reg};
-    emit_with(a, &e, r);
+    emit_with(a, &e, f);
 }
 
-void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason)
+void emit_declined(struct agent *a, const struct forwarding *f, uint64_t reg, const char *reason)
 {
     struct bundle_event e = {
         .kind = BUNDLE_DECLINED, .link = TO_ENDPOINT, .registration = reg, .reason = reason};
-    emit_with(a, &e, r);
+    emit_with(a, &e, f);
 }
 
-void emit_end(struct agent *a, const struct record *r, enum agent_end why)
+void emit_end(struct agent *a, const struct forwarding *f, enum agent_end why)
 {
     struct bundle_event e = {.kind = BUNDLE_ENDED,
-                             .link = record_link(r),
+                             .link = forwarding_link(f),
                              .reason = agent_end_text(why),
                              .code = (int)why};
-    emit_with(a, &e, r);
+    emit_with(a, &e, f);
 }
 
-void emit_not_stored(struct agent *a, const struct record *r)
+void emit_not_stored(struct agent *a, const struct forwarding *f)
 {
     struct bundle_event e = {.kind = BUNDLE_REFUSED,
                              .link = TO_ENDPOINT,
                              .reason = agent_refusal_word(REFUSE_STORE),
                              .code = REFUSE_STORE};
-    emit_with(a, &e, r);
+    emit_with(a, &e, f);
 }
 
 void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
@@ -196,13 +199,13 @@ void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t 
                    struct agent_now now)
 {
     agent_begin(a, now);
-    const struct record *r = record_find(a, key);
-    if (r == NULL || !state_is_given(r->state) || r->link == TO_ENDPOINT)
+    const struct forwarding *f = forwarding_find(a, key);
+    if (f == NULL || !state_is_given(f->state) || f->link == TO_ENDPOINT)
         return;
     struct bundle_event e = {.kind = BUNDLE_CARRIED,
-                             .link = r->link,
+                             .link = f->link,
                              .has_session = true,
                              .originator = originator,
                              .session = session};
-    emit_with(a, &e, r);
+    emit_with(a, &e, f);
 }

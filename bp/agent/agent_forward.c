@@ -24,61 +24,61 @@ static void drop_unknown_blocks(struct bundle *b)
 }
 
 /* The bundle as it leaves here. 0 or an error. */
-static int describe(const struct agent *a, const struct record *r, struct bundle *b)
+static int describe(const struct agent *a, const struct forwarding *f, struct bundle *b)
 {
     struct agent_head h;
-    record_head(r, &h);
+    record_head(f->bundle, &h);
     /* Lenient: it was accepted, perhaps when the configuration was another one. Once for all of its
      * fragments. */
-    enum bundle_mode mode = r->sent_to == 0 ? BUNDLE_LENIENT : BUNDLE_CHECKED;
-    int rc = bundle_decode(buf_data(r->buf), r->buf->len, mode, b, NULL);
-    if (rc < 0 || !record_rewrites(r))
+    enum bundle_mode mode = f->sent_to == 0 ? BUNDLE_LENIENT : BUNDLE_CHECKED;
+    int rc = bundle_decode(buf_data(f->buf), f->buf->len, mode, b, NULL);
+    if (rc < 0 || !record_rewrites(f->bundle))
         return rc;
     drop_unknown_blocks(b);
     const struct bundle_hop hop = {.node = &a->config.node,
                                    .hop_count = h.hop_count + 1,
-                                   .age_ms = record_age_ms(a, r, h.age_ms)};
+                                   .age_ms = record_age_ms(a, f->bundle, h.age_ms)};
     bundle_pass(b, &hop);
     return 0;
 }
 
 /* What the link gets of it; NULL with the reason. */
-static struct buf *outgoing(const struct agent *a, struct record *r, const char **why)
+static struct buf *outgoing(const struct agent *a, struct forwarding *f, const char **why)
 {
-    uint64_t limit = split_limit(a, r);
+    uint64_t limit = split_limit(a, f);
     struct bundle b;
     *why = "no memory";
-    r->in_hand = 0;
-    if (!record_rewrites(r) && r->sent_to == 0 && (limit == 0 || r->buf->len <= limit))
-        return buf_keep(r->buf);
-    return describe(a, r, &b) < 0 ? NULL : split_next(r, &b, limit, why);
+    f->in_hand = 0;
+    if (!record_rewrites(f->bundle) && f->sent_to == 0 && (limit == 0 || f->buf->len <= limit))
+        return buf_keep(f->buf);
+    return describe(a, f, &b) < 0 ? NULL : split_next(f, &b, limit, why);
 }
 
-int link_action(struct agent *a, struct record *r, struct agent_action *out)
+int link_action(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
     const char *why;
-    struct buf *b = outgoing(a, r, &why);
+    struct buf *b = outgoing(a, f, &why);
     if (b == NULL) {
-        emit_reason(a, BUNDLE_FAILED, r, why);
-        queue_retry(a, r);
+        emit_reason(a, BUNDLE_FAILED, f, why);
+        queue_retry(a, f);
         return 0;
     }
     /* The store has it; under pressure the memory is for bundles whose turn is still to come. */
     if (memory_crowded(a))
-        record_release(a, r);
-    sending_add(a, r, b);
-    r->pays = false;
-    emit_record(a, BUNDLE_SENT, r);
+        forwarding_release(a, f);
+    sending_add(a, f, b);
+    f->pays = false;
+    emit_record(a, BUNDLE_SENT, f);
     *out = (struct agent_action){
-        .kind = AGENT_SEND, .key = r->key, .link = (uint32_t)r->link, .bundle = b};
+        .kind = AGENT_SEND, .key = f->key, .link = (uint32_t)f->link, .bundle = b};
     return 1;
 }
 
 /* NULL: it is not on a link (any more). */
-static struct record *find_sent(struct agent *a, uint64_t key)
+static struct forwarding *find_sent(struct agent *a, uint64_t key)
 {
-    struct record *r = record_find(a, key);
-    return r == NULL || !state_is_given(r->state) || r->link == TO_ENDPOINT ? NULL : r;
+    struct forwarding *f = forwarding_find(a, key);
+    return f == NULL || !state_is_given(f->state) || f->link == TO_ENDPOINT ? NULL : f;
 }
 
 void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
@@ -88,50 +88,50 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         return;
     }
     agent_begin(a, now);
-    struct record *r = find_sent(a, key);
-    if (r == NULL)
+    struct forwarding *f = find_sent(a, key);
+    if (f == NULL)
         return;
-    const enum split_more more = split_follows(r);
-    const uint64_t done = more == SPLIT_DONE ? r->bytes : 0;
-    service_end(&r->queue->service, key, done, a->now.now);
-    waste_taken(r->queue, done);
+    const enum split_more more = split_follows(f);
+    const uint64_t done = more == SPLIT_DONE ? f->bundle->bytes : 0;
+    service_end(&f->queue->service, key, done, a->now.now);
+    waste_taken(f->queue, done);
     if (more != SPLIT_DONE) {
-        emit_record(a, BUNDLE_FRAGMENTED, r);
+        emit_record(a, BUNDLE_FRAGMENTED, f);
         if (more == SPLIT_ASK_ANEW)
-            ask_ended(a, r, ROUTER_SENT);
-        if (agent_overdue(a, r))
+            ask_ended(a, f, ROUTER_SENT);
+        if (agent_overdue(a, f))
             return;
         if (more == SPLIT_ASK_ANEW)
-            agent_proceed(a, r);
+            agent_proceed(a, f);
         else
-            queue_return(a, r);
+            queue_return(a, f);
         return;
     }
-    emit_record(a, BUNDLE_ACKNOWLEDGED, r);
-    ask_ended(a, r, ROUTER_SENT);
-    agent_report(a, r, STATUS_FORWARDED, REASON_NONE);
-    record_end(a, r, END_FORWARDED);
+    emit_record(a, BUNDLE_ACKNOWLEDGED, f);
+    ask_ended(a, f, ROUTER_SENT);
+    agent_report(a, f, STATUS_FORWARDED, REASON_NONE);
+    forwarding_end(a, f, END_FORWARDED);
 }
 
 static void note_failed(struct agent *a, uint64_t key, const char *reason, bool refused,
                         struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = find_sent(a, key);
-    if (r == NULL)
+    struct forwarding *f = find_sent(a, key);
+    if (f == NULL)
         return;
-    r->pays = refused;
-    waste_failed(a, r->queue, r->sending);
-    record_failed(r, reason);
-    emit_reason(a, BUNDLE_FAILED, r, reason);
-    ask_ended(a, r, ROUTER_FAILED);
-    if (agent_overdue(a, r))
+    f->pays = refused;
+    waste_failed(a, f->queue, f->sending);
+    forwarding_failed(f, reason);
+    emit_reason(a, BUNDLE_FAILED, f, reason);
+    ask_ended(a, f, ROUTER_FAILED);
+    if (agent_overdue(a, f))
         return;
-    r->avoid = link_ref(a, r->link);
-    if (link_at(a, r->link)->queue.open)
-        queue_retry(a, r);
+    f->avoid = link_ref(a, f->link);
+    if (link_at(a, f->link)->queue.open)
+        queue_retry(a, f);
     else
-        agent_proceed(a, r);
+        agent_proceed(a, f);
 }
 
 void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
@@ -148,20 +148,20 @@ void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reas
                 struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = find_sent(a, key);
-    if (r == NULL)
+    struct forwarding *f = find_sent(a, key);
+    if (f == NULL)
         return;
-    waste_taken(r->queue, r->bytes); /* it was transmitted */
-    record_failed(r, reason);
-    emit_reason(a, BUNDLE_LOST, r, reason);
-    ask_ended(a, r, ROUTER_FAILED);
-    if (agent_overdue(a, r))
+    waste_taken(f->queue, f->bundle->bytes); /* it was transmitted */
+    forwarding_failed(f, reason);
+    emit_reason(a, BUNDLE_LOST, f, reason);
+    ask_ended(a, f, ROUTER_FAILED);
+    if (agent_overdue(a, f))
         return;
-    if (++r->losses <= resend) {
-        r->pays = !party_alone(r->queue);
-        agent_go_on(a, r);
+    if (++f->losses <= resend) {
+        f->pays = !party_alone(f->queue);
+        agent_go_on(a, f);
         return;
     }
-    agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
-    record_end(a, r, END_GIVEN_UP);
+    agent_report(a, f, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
+    forwarding_end(a, f, END_GIVEN_UP);
 }

@@ -151,7 +151,7 @@ void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why)
 static void end_pieces(struct agent *a, struct assembly *as, enum agent_end why)
 {
     while (!list_empty(&as->pieces))
-        record_end(a, container_of(list_first(&as->pieces), struct record, node), why);
+        forwarding_end(a, container_of(list_first(&as->pieces), struct forwarding, node), why);
 }
 
 /* What is missing for one more fragment, of `as` or of a new assembly. */
@@ -211,7 +211,7 @@ static void give_way(struct agent *a, struct assembly *as)
 {
     as->fragments++;
     list_for_each (it, &as->pieces) {
-        agent_report(a, container_of(it, struct record, node), STATUS_DELETED,
+        agent_report(a, container_of(it, struct forwarding, node), STATUS_DELETED,
                      REASON_DEPLETED_STORAGE);
     }
     end_pieces(a, as, END_GAVE_WAY);
@@ -277,11 +277,11 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
     return REFUSE_NONE;
 }
 
-void fragment_entered(struct agent *a, struct record *r, struct assembly *as)
+void fragment_entered(struct agent *a, struct forwarding *f, struct assembly *as)
 {
-    r->assembly = as;
+    f->assembly = as;
     if (as != NULL)
-        quota_add(a, &r->holder, QUOTA_FRAGMENTS, 1);
+        quota_add(a, &f->bundle->holder, QUOTA_FRAGMENTS, 1);
 }
 
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held)
@@ -306,7 +306,7 @@ static int count_again(struct assembly *as)
     ranges_clear(&as->have);
     list_for_each (it, &as->pieces) {
         struct agent_head h;
-        record_head(container_of(it, struct record, node), &h);
+        record_head(container_of(it, struct forwarding, node)->bundle, &h);
         if (ranges_add(&as->have, h.id.offset, h.id.offset + h.payload_len, SIZE_MAX) < 0)
             return HELIO_ENOMEM;
     }
@@ -314,7 +314,7 @@ static int count_again(struct assembly *as)
     return 0;
 }
 
-static int make_whole(struct agent *a, struct assembly *as, const struct record *last,
+static int make_whole(struct agent *a, struct assembly *as, const struct forwarding *last,
                       const struct agent_head *piece)
 {
     assert(assembly_with_whole(a, assembly_name(as)) == NULL);
@@ -327,8 +327,8 @@ static int make_whole(struct agent *a, struct assembly *as, const struct record 
     int rc = record_whole(a, &h, as);
     if (rc < 0)
         return rc;
-    as->whole->arrived = last->arrived;
-    as->whole->rest_ms = last->rest_ms;
+    as->whole->bundle->arrived = last->bundle->arrived;
+    as->whole->bundle->rest_ms = last->bundle->rest_ms;
     emit_record(a, BUNDLE_ASSEMBLED, as->whole);
     return 0;
 }
@@ -336,21 +336,21 @@ static int make_whole(struct agent *a, struct assembly *as, const struct record 
 /* From here on the whole's timer counts: it cannot outlive any of its pieces. */
 static void queue_whole(struct agent *a, struct assembly *as)
 {
-    as->whole->expires = TICK_NEVER;
+    as->whole->bundle->expires = TICK_NEVER;
     list_for_each (it, &as->pieces) {
-        struct record *p = container_of(it, struct record, node);
+        struct forwarding *p = container_of(it, struct forwarding, node);
         agenda_sub(&a->timers, &p->timer);
-        as->whole->expires = tick_min(as->whole->expires, p->expires);
+        as->whole->bundle->expires = tick_min(as->whole->bundle->expires, p->bundle->expires);
     }
     as->next = as->pieces.next;
     ranges_clear(&as->have);
     agent_place(a, as->whole);
 }
 
-/* Returns 1: the record is now a piece of the assembly; 0: it has no new bytes; or HELIO_ENOMEM. */
-static int gather_pieces(struct agent *a, struct record *r, const struct agent_head *h)
+/* Returns 1: it is now a piece of the assembly; 0: it has no new bytes; or HELIO_ENOMEM. */
+static int gather_pieces(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    struct assembly *as = r->assembly;
+    struct assembly *as = f->assembly;
     if (as->over)
         count_begin(a, as);
     if (as->stale && count_again(as) < 0)
@@ -358,12 +358,12 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
     int rc = ranges_add(&as->have, h->id.offset, h->id.offset + h->payload_len, SIZE_MAX);
     if (rc <= 0)
         return rc;
-    if (ranges_has(&as->have, 0, as->total) && make_whole(a, as, r, h) < 0) {
+    if (ranges_has(&as->have, 0, as->total) && make_whole(a, as, f, h) < 0) {
         as->stale = true;
         return HELIO_ENOMEM;
     }
-    r->state = STATE_REASSEMBLY_PENDING;
-    list_add_tail(&as->pieces, &r->node);
+    f->state = STATE_REASSEMBLY_PENDING;
+    list_add_tail(&as->pieces, &f->node);
     as->grown = a->now.now;
     list_sub(&as->order);
     if (as->whole == NULL)
@@ -371,9 +371,9 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
     /* Fragments may wait long for others: half of the memory is left to bundles that are
      * forwarded. */
     if (memory_full(a, a->config.memory_bytes / 2))
-        record_release(a, r);
+        forwarding_release(a, f);
     if (as->whole == NULL)
-        record_set_timer(a, r, r->expires);
+        forwarding_set_timer(a, f, f->bundle->expires);
     else
         queue_whole(a, as);
     return 1;
@@ -387,35 +387,35 @@ static bool superseded(const struct agent *a, const struct assembly *as)
     const uint64_t hash = agent_id_hash(a->config.seed, name);
     const struct record *held = record_by_id(a, name, hash);
     return assembly_with_whole(a, name) != NULL || seen_has(&a->seen, name) ||
-           (held != NULL && record_stored(held));
+           (held != NULL && forwarding_stored(&held->forwarding));
 }
 
-static void place_fragment(struct agent *a, struct record *r, const struct agent_head *h)
+static void place_fragment(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    assert(r->state == STATE_DISPATCH_PENDING || r->state == STATE_NO_ROUTE);
-    if (r->assembly == NULL) { /* restored, with a head that makes no sense */
-        record_end(a, r, END_DELETED);
+    assert(f->state == STATE_DISPATCH_PENDING || f->state == STATE_NO_ROUTE);
+    if (f->assembly == NULL) { /* restored, with a head that makes no sense */
+        forwarding_end(a, f, END_DELETED);
         return;
     }
-    int rc = superseded(a, r->assembly) ? 0 : gather_pieces(a, r, h);
+    int rc = superseded(a, f->assembly) ? 0 : gather_pieces(a, f, h);
     if (rc == 0)
-        record_end(a, r, END_REDUNDANT);
-    else if (rc < 0 && r->role == ROLE_COPY)
-        record_end(a, r, END_GAVE_WAY);
+        forwarding_end(a, f, END_REDUNDANT);
+    else if (rc < 0 && f->bundle->role == ROLE_COPY)
+        forwarding_end(a, f, END_GAVE_WAY);
     else if (rc < 0)
-        agent_await_route(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        agent_await_route(a, f, h, tick_add(a->now.now, a->config.retry_max));
 }
 
 /* Fragments of a group's bundle are copies. Their originals are known by their own ids, because
  * they are also forwarded. So the bundle's id is remembered separately. */
 static void remember_bundle(struct agent *a, const struct assembly *as, enum agent_end why)
 {
-    const struct record *p = container_of(list_first(&as->pieces), struct record, node);
+    const struct forwarding *p = container_of(list_first(&as->pieces), struct forwarding, node);
     assert(!list_empty(&as->pieces));
-    if (p->role != ROLE_COPY || why != END_DELIVERED)
+    if (p->bundle->role != ROLE_COPY || why != END_DELIVERED)
         return;
     const struct slice name = assembly_name(as);
-    agent_remember(a, name, record_until_ms(a, p));
+    agent_remember(a, name, record_until_ms(a, p->bundle));
 }
 
 /* What is remembered of the pieces is the bundle, for as long as the last of them would have
@@ -424,14 +424,14 @@ static void mark_pieces(const struct agent *a, struct assembly *as)
 {
     tick last = 0;
     list_for_each (it, &as->pieces) {
-        tick end = container_of(it, struct record, node)->expires;
+        tick end = container_of(it, struct forwarding, node)->bundle->expires;
         last = end > last ? end : last;
     }
     list_for_each (it, &as->pieces) {
-        struct record *p = container_of(it, struct record, node);
-        p->mark_len = (uint16_t)as->id_len;
-        if (p->expires > a->now.now) /* an expired one needs no mark */
-            p->expires = last;
+        struct forwarding *p = container_of(it, struct forwarding, node);
+        p->bundle->mark_len = (uint16_t)as->id_len;
+        if (p->bundle->expires > a->now.now) /* an expired one needs no mark */
+            p->bundle->expires = last;
     }
 }
 
@@ -447,33 +447,33 @@ static void end_all_pieces(struct agent *a, struct slice name)
     }
 }
 
-bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h)
+bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    if (r->role == ROLE_WHOLE)
+    if (f->bundle->role == ROLE_WHOLE)
         return false;
     if (h->id.fragment) {
-        place_fragment(a, r, h);
+        place_fragment(a, f, h);
         return true;
     }
-    if (r->origin != BUNDLE_FROM_LINK || no_assemblies(a))
+    if (f->bundle->origin != BUNDLE_FROM_LINK || no_assemblies(a))
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);
     if (assembly_with_whole(a, name) != NULL) {
-        record_end(a, r, END_REDUNDANT);
+        forwarding_end(a, f, END_REDUNDANT);
         return true;
     }
     end_all_pieces(a, name);
     return false;
 }
 
-void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
+void fragment_gather(struct agent *a, struct forwarding *c, const struct agent_head *h,
                      struct assembly *as)
 {
-    assert(c->role == ROLE_COPY && c->queue == NULL && c->assembly == NULL);
+    assert(c->bundle->role == ROLE_COPY && c->queue == NULL && c->assembly == NULL);
     c->link = TO_ENDPOINT;
-    c->holder = quota_keep(&c->fan->original->holder);
-    c->holder.in_reserve = false; /* the bundle itself is where it is */
+    c->bundle->holder = quota_keep(&c->bundle->fan->original->holder);
+    c->bundle->holder.in_reserve = false; /* the bundle itself is where it is */
     fragment_entered(a, c, as);
     place_fragment(a, c, h);
 }

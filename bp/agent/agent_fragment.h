@@ -25,10 +25,10 @@ struct assembly {
     bool stale;         /* `have` must be computed again: a piece was removed */
     bool over;          /* its whole has ended and was counted; only late pieces remain */
     bool verified;      /* the security policy has accepted the joined bundle */
-    struct record *whole;
-    const struct record *first; /* the piece with the start of the payload, after the join */
-    struct buf *joined;         /* buffer of the joined payload, while it is being filled */
-    struct list *next;          /* the piece to copy next */
+    struct forwarding *whole;
+    const struct forwarding *first; /* the piece with the start of the payload, after the join */
+    struct buf *joined;             /* buffer of the joined payload, while it is being filled */
+    struct list *next;              /* the piece to copy next */
     /* The bundle without its payload, for the security policy; NULL: none. */
     struct buf *frame;
     size_t id_len;
@@ -44,9 +44,9 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
 /* Are other fragments of its bundle here? */
 bool fragment_begun(const struct agent *a, const struct agent_head *h);
 /* Adds the new record to the assembly. */
-void fragment_entered(struct agent *a, struct record *r, struct assembly *as);
+void fragment_entered(struct agent *a, struct forwarding *f, struct assembly *as);
 /* Adds a copy of a fragment, which is in no queue; the copy may end. */
-void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
+void fragment_gather(struct agent *a, struct forwarding *c, const struct agent_head *h,
                      struct assembly *as);
 /* An unfragmented bundle of a group has arrived: ends its fragments. True: the fragments were
  * already complete. */
@@ -58,12 +58,12 @@ void assembly_free(struct agent *a, struct assembly *as);
  * up. */
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held);
 /* Places a stored bundle for an endpoint here. True: it needs no queue. */
-bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h);
+bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_head *h);
 /* The joined bundle has ended: ends its pieces. */
 void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why);
 
 /* agent_join.c. Returns 1 and a LOAD action; or 0: the payload is in whole->buf now, or a piece is
  * being loaded, or the whole is paused. */
-int fragment_join(struct agent *a, struct record *whole, struct agent_action *out);
+int fragment_join(struct agent *a, struct forwarding *whole, struct agent_action *out);
 
 #endif

@@ -33,9 +33,9 @@
 #define COPIES_MAX 262144 /* copies of all bundles with several routes */
 #define LOAD_TRIES 8 /* a bundle that could not be read this often is deleted (END_UNREADABLE) */
 #define NO_LINK ROUTER_NO_LINK
-#define TO_ENDPOINT (-1)      /* record.link: for an endpoint of this node */
-#define NO_ROUTE (-3)         /* record.link: no route now */
-#define NO_ROUTE_IN_TIME (-4) /* record.link: the same, and no route is in time */
+#define TO_ENDPOINT (-1)      /* forwarding.link: for an endpoint of this node */
+#define NO_ROUTE (-3)         /* forwarding.link: no route now */
+#define NO_ROUTE_IN_TIME (-4) /* forwarding.link: the same, and no route is in time */
 
 /*
  * The bundles for a link, an endpoint or a registration. They wait in `bands`, by priority; then
@@ -213,7 +213,7 @@ struct agent {
     struct hash by_key, by_id, endpoints, registrations, assemblies;
     /* endpoint of the node's own name, always open: the agent is its application */
     struct endpoint *admin;
-    struct agenda timers; /* has a place for every record */
+    struct agenda timers; /* has a place for every forwarding */
     uint64_t copies;
     struct sharing_rule *sharing; /* the first match is used */
     size_t sharing_len;
@@ -286,19 +286,19 @@ struct agent {
 /* agent.c */
 void agent_begin(struct agent *a, struct agent_now now); /* every push begins with it */
 /* Ends a bundle that an operator deleted or whose lifetime has expired; true: it was one. */
-bool agent_overdue(struct agent *a, struct record *r);
+bool agent_overdue(struct agent *a, struct forwarding *f);
 
-/* agent_event.c: makes an event of a bundle and counts it; called before the record changes its
- * state to ended. Links and queues are the present ones. */
-void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r);
+/* agent_event.c: makes an event of a bundle and counts it; called before it changes its state to
+ * ended. Links and queues are the present ones. */
+void emit_record(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f);
 /* reason: static text, or NULL */
-void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f,
                  const char *reason);
-void emit_application(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+void emit_application(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f,
                       uint64_t reg);
-void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason);
-void emit_end(struct agent *a, const struct record *r, enum agent_end why);
-void emit_not_stored(struct agent *a, const struct record *r);
+void emit_declined(struct agent *a, const struct forwarding *f, uint64_t reg, const char *reason);
+void emit_end(struct agent *a, const struct forwarding *f, enum agent_end why);
+void emit_not_stored(struct agent *a, const struct forwarding *f);
 /* For bundles without a record; b NULL: it could not be decoded. REFUSE_NONE: consumed. */
 void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
                   int link, enum agent_refusal refusal);
@@ -317,9 +317,9 @@ void links_fini(struct agent *a);
 uint64_t links_leave(struct agent *a, uint64_t n);
 void links_check(const struct agent *a);
 /* The link in whose queue it is; TO_ENDPOINT: none, or a removed one. */
-static inline int record_link(const struct record *r)
+static inline int forwarding_link(const struct forwarding *f)
 {
-    return r->queue == NULL || r->queue->gone ? TO_ENDPOINT : r->link;
+    return f->queue == NULL || f->queue->gone ? TO_ENDPOINT : f->link;
 }
 
 /* agent_room.c: enter: the bundle waits for a link or an endpoint, and so may be displaced; leave:
@@ -360,8 +360,8 @@ static inline uint64_t least(uint64_t x, uint64_t y)
  * bundles are of one party. behind: bytes in the bands of this priority that have their turns after
  * this many bytes more of the party. gone: this neighbour has no link any more. free: the parties
  * of all queues, which must be unused. */
-void party_enter(struct agent *a, struct record *r);
-void party_leave(struct agent *a, struct record *r);
+void party_enter(struct agent *a, struct forwarding *f);
+void party_leave(struct agent *a, struct forwarding *f);
 bool party_alone(const struct queue *q);
 uint64_t party_behind(const struct agent *a, const struct queue *q, uint64_t id,
                       enum bundle_priority priority, uint64_t bytes);
@@ -375,38 +375,38 @@ void queue_fini(struct queue *q); /* no bundle is queued; frees all memory */
 bool queue_empty(const struct queue *q);
 void queue_wake(struct agent *a, struct queue *q);
 /* priority: selects the band; h: the head of a bundle that is no copy. */
-void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_priority priority,
-               const struct agent_head *h);
+void queue_add(struct agent *a, struct queue *q, struct forwarding *f,
+               enum bundle_priority priority, const struct agent_head *h);
 void queue_free_spent(struct agent *a); /* frees empty ranks that are not iterated */
-void queue_leave(struct agent *a, struct record *r);
-void queue_return(struct agent *a, struct record *r); /* to its former position in its queue */
+void queue_leave(struct agent *a, struct forwarding *f);
+void queue_return(struct agent *a, struct forwarding *f); /* to its former position in its queue */
 /* the same within its source; it needs another turn */
-void queue_again(struct agent *a, struct record *r);
-void queue_behind(struct agent *a, struct record *r); /* after all bundles of its source */
-void queue_resume(struct agent *a, struct queue *q);  /* ends all pauses */
-void queue_close(struct agent *a, struct queue *q);   /* a link's: few bundles stay at its head */
-void queue_pause(struct agent *a, struct record *r, tick until);
-void queue_verify(struct agent *a, struct record *whole); /* BUSY: it waits for agent_verify */
-struct record *queue_verify_next(struct agent *a);        /* BUSY again; NULL: none waits */
-void queue_retry(struct agent *a, struct record *r);      /* pauses it, each time twice as long */
-int queue_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
+void queue_again(struct agent *a, struct forwarding *f);
+void queue_behind(struct agent *a, struct forwarding *f); /* after all bundles of its source */
+void queue_resume(struct agent *a, struct queue *q);      /* ends all pauses */
+void queue_close(struct agent *a, struct queue *q); /* a link's: few bundles stay at its head */
+void queue_pause(struct agent *a, struct forwarding *f, tick until);
+void queue_verify(struct agent *a, struct forwarding *whole); /* BUSY: it waits for agent_verify */
+struct forwarding *queue_verify_next(struct agent *a);        /* BUSY again; NULL: none waits */
+void queue_retry(struct agent *a, struct forwarding *f); /* pauses it, each time twice as long */
+int queue_load(struct agent *a, struct forwarding *f, struct agent_action *out); /* LOAD; 1 */
 int queue_poll(struct agent *a, struct queue *q, struct agent_action *out);
 void queue_check(const struct agent *a, const struct queue *q);
 
-/* agent_memory.c. rest: call it after each change of the record's state or bytes; its bytes may
+/* agent_memory.c. rest: call it after each change of its state or bytes; its bytes may
  * leave memory if its turn is not near. wake: call it before its turn. make_room, for r: true if
  * this many bytes more fit. shrink: drops what it may until the memory is within its limit. open:
  * the queue is now open, or closed. */
 void memory_init(struct agent *a);
-void memory_rest(struct agent *a, struct record *r);
-void memory_wake(struct agent *a, struct record *r);
-bool memory_make_room(struct agent *a, const struct record *r, uint64_t more);
+void memory_rest(struct agent *a, struct forwarding *f);
+void memory_wake(struct agent *a, struct forwarding *f);
+bool memory_make_room(struct agent *a, const struct forwarding *f, uint64_t more);
 void memory_shrink(struct agent *a);
 bool memory_full(const struct agent *a, uint64_t more);
 /* Is more than half of it with bundles that do not rest? */
 bool memory_crowded(const struct agent *a);
 void memory_open(struct agent *a, struct queue *q, bool open);
-void memory_check_record(const struct record *r);
+void memory_check_record(const struct forwarding *f);
 void memory_check(const struct agent *a, uint64_t resting);
 
 /* agent_place.c */
@@ -423,11 +423,12 @@ uint64_t record_until_ms(const struct agent *a, const struct record *r);
 bool agent_is_here(const struct agent *a, const struct eid *e);
 /* The link went up or down: bundles that wait for links may have another route. */
 void agent_link_changed(struct agent *a, uint32_t link);
-void agent_place(struct agent *a, struct record *r);
+void agent_place(struct agent *a, struct forwarding *f);
 /* its link is removed: it is placed elsewhere */
-void agent_leave_link(struct agent *a, struct record *r);
+void agent_leave_link(struct agent *a, struct forwarding *f);
 /* h: its head, or NULL */
-void agent_await_route(struct agent *a, struct record *r, const struct agent_head *h, tick until);
+void agent_await_route(struct agent *a, struct forwarding *f, const struct agent_head *h,
+                       tick until);
 /* Asks the router for bundles without a route and places them, up to one slice. */
 void agent_place_all(struct agent *a);
 void agent_place_anew(struct agent *a); /* the same, also for queued bundles of links */
@@ -439,15 +440,15 @@ void agent_place_touched(struct agent *a); /* for those that the router's latest
 void agent_place_slice(struct agent *a);
 bool agent_places(const struct agent *a); /* there is more to do */
 /* Places a waiting bundle that is in no kind again. False: it stays where it is. */
-bool agent_place_again(struct agent *a, struct record *r);
-bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
+bool agent_place_again(struct agent *a, struct forwarding *f);
+bool agent_goes_elsewhere(const struct agent *a, const struct forwarding *f);
 /* After a pause or a loss: to its former position in its queue, or to another route. */
-void agent_proceed(struct agent *a, struct record *r);
+void agent_proceed(struct agent *a, struct forwarding *f);
 /* The same after the pause of a failed bundle. */
-void agent_retry(struct agent *a, struct record *r);
+void agent_retry(struct agent *a, struct forwarding *f);
 /* The same, but it stays with an open link that it waits for, unless a router counts volumes or is
  * being asked again. */
-void agent_go_on(struct agent *a, struct record *r);
+void agent_go_on(struct agent *a, struct forwarding *f);
 /* ends all pauses; long work is done in slices */
 void agent_resume(struct agent *a, struct queue *q);
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);
@@ -455,7 +456,7 @@ uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t a
 
 /* agent_why.c: remembers for agent_why that an attempt to forward or to deliver the bundle failed.
  * reason: static text; NULL: it was taken back before it was sent. */
-void record_failed(struct record *r, const char *reason);
+void forwarding_failed(struct forwarding *f, const char *reason);
 
 /* agent_ask.c: questions and notes to the router */
 /* The route of a bundle that is not admitted yet: TO_ENDPOINT, a link, or NO_ROUTE (there is one
@@ -477,7 +478,7 @@ struct ask_answer {
     bool here;
 };
 /* Asks for the route of a bundle from here. Changes nothing. */
-struct ask_answer ask_router(const struct agent *a, const struct record *r,
+struct ask_answer ask_router(const struct agent *a, const struct forwarding *f,
                              const struct agent_head *h);
 /* The link was added, removed, or went up or down. True: bundles without a route may have one. */
 bool ask_changed(struct agent *a, uint32_t link);
@@ -492,35 +493,35 @@ uint64_t ask_work(const struct agent *a);
  * for others, too. */
 bool ask_link_nodes(struct agent *a, uint32_t link);
 /* Notes that it is in the queue of its link by this answer; an earlier booking ends. */
-void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer);
+void ask_placed(struct agent *a, struct forwarding *f, const struct ask_answer *answer);
 /* Ends its booking, if it has one, with this outcome. */
-void ask_ended(struct agent *a, struct record *r, enum router_note_kind how);
+void ask_ended(struct agent *a, struct forwarding *f, enum router_note_kind how);
 
 /* agent_declined.c: links that must never transmit a bundle again. has: are there any? list: writes
  * those that exist; returns their number. */
-bool declined_has(const struct agent *a, const struct record *r);
-size_t declined_list(const struct agent *a, const struct record *r,
+bool declined_has(const struct agent *a, const struct forwarding *f);
+size_t declined_list(const struct agent *a, const struct forwarding *f,
                      uint32_t out[AGENT_DECLINES_MAX]);
-void declined_forget(struct agent *a, struct record *r);
+void declined_forget(struct agent *a, struct forwarding *f);
 void declined_fini(struct agent *a);
 
 /* agent_copy.c. For a bundle in no queue, or a copy that becomes several: creates n copies with its
  * bytes, if they are in memory, in no queue. Returns the list node of the first; the others follow.
  * NULL: no memory, and nothing changed. The bundle is then COPIED. */
-struct list *copies_make(struct agent *a, struct record *r, uint64_t n);
+struct list *copies_make(struct agent *a, struct forwarding *f, uint64_t n);
 bool copies_room(const struct agent *a, uint64_t more);
 /* A copy has ended: removes it from its bundle, which ends with the last one. */
-void copies_sub(struct agent *a, struct record *c, enum agent_end why);
+void copies_sub(struct agent *a, struct forwarding *c, enum agent_end why);
 /* Ends a copy that was replaced by others, without an outcome. */
-void copies_replace(struct agent *a, struct record *c);
+void copies_replace(struct agent *a, struct forwarding *c);
 /* The link or registration of a copy was removed, or declines it. True: it was the last copy, and
  * the bundle is placed again. */
-bool copies_abandon(struct agent *a, struct record *c);
+bool copies_abandon(struct agent *a, struct forwarding *c);
 /* Calls fn for each copy; fn may end it. The bundle may end with that. */
 void copies_each(struct agent *a, struct record *original,
-                 void (*fn)(struct agent *a, struct record *c));
+                 void (*fn)(struct agent *a, struct forwarding *c));
 /* As queue_load, for a copy. */
-int copies_load(struct agent *a, struct record *c, struct agent_action *out);
+int copies_load(struct agent *a, struct forwarding *c, struct agent_action *out);
 /* The requested bytes arrived, and the original has the position of the payload; bytes NULL: they
  * did not. */
 void copies_loaded(struct agent *a, struct record *original, const struct buf *bytes, bool damaged);
@@ -533,10 +534,10 @@ void endpoint_tidy(struct agent *a, struct queue *q);                /* frees it
 /* Has an application here registered this group (imc)? */
 bool endpoint_joined(const struct agent *a, const struct eid *destination);
 /* Ends the delivery of a bundle in an endpoint's queue. */
-void endpoint_release(struct record *r);
+void endpoint_release(struct forwarding *f);
 void endpoints_free(struct agent *a);
 /* Call it before a delivery without an answer is ended. */
-void endpoint_take_back(struct record *r);
+void endpoint_take_back(struct forwarding *f);
 int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
 /* The administrative endpoint has no application: it accepts only administrative records. */
 bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
@@ -544,26 +545,27 @@ bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64
 enum receiver endpoint_receiver(struct agent *a, const struct eid *destination);
 /* Departures to its applications in the last 10 to 20 s. */
 struct tally endpoint_took(struct agent *a, const struct eid *destination);
-int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
+int endpoint_action(struct agent *a, struct forwarding *f, struct agent_action *out);
 
 /* agent_split.c: the bytes of the bundle for a link that accepts at most `limit` bytes (0: any):
  * all of it, or the next fragment, which is then in r->in_hand. NULL with a text: it cannot be
  * transmitted. */
-struct buf *split_next(struct record *r, const struct bundle *b, uint64_t limit, const char **why);
+struct buf *split_next(struct forwarding *f, const struct bundle *b, uint64_t limit,
+                       const char **why);
 /* The maximum to transmit now: limited by its link and its route; 0: any. */
-uint64_t split_limit(const struct agent *a, const struct record *r);
+uint64_t split_limit(const struct agent *a, const struct forwarding *f);
 /* Encoded bytes that are not forwarded yet. */
-uint64_t split_rest(const struct record *r);
+uint64_t split_rest(const struct forwarding *f);
 /* The link has transmitted its part: does more of the bundle follow, over the same or another
  * route? */
 enum split_more { SPLIT_DONE, SPLIT_THIS_WAY, SPLIT_ASK_ANEW };
-enum split_more split_follows(struct record *r);
+enum split_more split_follows(struct forwarding *f);
 
 /* agent_forward.c */
-int link_action(struct agent *a, struct record *r, struct agent_action *out);
+int link_action(struct agent *a, struct forwarding *f, struct agent_action *out);
 
 /* agent_report.c. _head: if the bundle requests it; _now: if a block requests it. */
-void agent_report(struct agent *a, const struct record *r, enum status_item item,
+void agent_report(struct agent *a, const struct forwarding *f, enum status_item item,
                   enum status_reason reason);
 void agent_report_head(struct agent *a, const struct agent_head *h, enum status_item item,
                        enum status_reason reason);
@@ -573,7 +575,7 @@ void agent_report_now(struct agent *a, const struct agent_head *h, enum status_i
 bool agent_consume(struct agent *a, const struct bundle *b);
 /* The administrative element (RFC 9171 §3.1) processes the bundle at the head of its queue, which
  * is in memory. */
-void agent_administer(struct agent *a, struct record *r);
+void agent_administer(struct agent *a, struct forwarding *f);
 
 /* the peer should keep the bundle */
 bool agent_keeps(const struct agent *a, enum agent_refusal refusal);

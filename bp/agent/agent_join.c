@@ -20,15 +20,15 @@ static int start_join(struct agent *a, struct assembly *as)
     return 0;
 }
 
-static int copy_piece(struct assembly *as, const struct record *p)
+static int copy_piece(struct assembly *as, const struct forwarding *p)
 {
     assert(as->joined != NULL && p->buf != NULL);
     struct agent_head h;
-    record_head(p, &h);
-    assert(p->payload_len == h.payload_len);
+    record_head(p->bundle, &h);
+    assert(p->bundle->payload_len == h.payload_len);
     if (h.id.offset == 0 && as->first == NULL)
         as->first = p;
-    const uint8_t *from = buf_data(p->buf) + p->payload_off;
+    const uint8_t *from = buf_data(p->buf) + p->bundle->payload_off;
     uint64_t lo = h.id.offset, hi = lo + h.payload_len;
     struct range gap = {lo, lo};
     while (ranges_gap(&as->have, gap.hi, hi, &gap))
@@ -41,10 +41,10 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
 {
     struct list *it = as->next;
     for (int ahead = 0; ahead < PREFETCH && it != &as->pieces; ahead++, it = it->next) {
-        struct record *p = container_of(it, struct record, node);
+        struct forwarding *p = container_of(it, struct forwarding, node);
         if (p->buf != NULL || p->loading)
             continue;
-        if (p->role != ROLE_COPY)
+        if (p->bundle->role != ROLE_COPY)
             return queue_load(a, p, out);
         if (copies_load(a, p, out)) /* else its bytes are in memory now, or requested */
             return 1;
@@ -52,20 +52,20 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
     return 0;
 }
 
-int fragment_join(struct agent *a, struct record *whole, struct agent_action *out)
+int fragment_join(struct agent *a, struct forwarding *whole, struct agent_action *out)
 {
     struct assembly *as = whole->assembly;
     if (as->joined == NULL && start_join(a, as) < 0)
         goto no_memory;
     for (; as->next != &as->pieces; as->next = as->next->next) {
-        struct record *p = container_of(as->next, struct record, node);
+        struct forwarding *p = container_of(as->next, struct forwarding, node);
         if (p->buf == NULL && ask_piece(a, as, out))
             return 1;
         if (p->buf == NULL)
             return 0;
         if (secure_piece(a, as, p) < 0 || copy_piece(as, p) < 0)
             goto no_memory;
-        record_release(a, p);
+        forwarding_release(a, p);
     }
     whole->buf = as->joined; /* its bytes are counted already */
     as->joined = NULL;

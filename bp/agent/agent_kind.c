@@ -23,7 +23,7 @@ static void init_kind(struct kind *k, struct kinds *of)
 {
     k->of = of;
     list_init(&k->node);
-    list_init(&k->records);
+    list_init(&k->waiting);
     list_init(&k->asking);
     list_init(&k->beside);
     heap_node_init(&k->turn);
@@ -48,7 +48,7 @@ void kinds_init(struct kinds *w)
 
 static void free_rest(struct kind *k)
 {
-    assert(k->rest && list_empty(&k->records) && list_empty(&k->asking));
+    assert(k->rest && list_empty(&k->waiting) && list_empty(&k->asking));
     list_sub(&k->node);
 }
 
@@ -74,11 +74,11 @@ static bool is_alike(const struct agent *a, const struct eid *destination)
     return ops->alike == NULL ? ops->by_destination : ops->alike(a->router.state, destination);
 }
 
-static struct kinds *place_of(struct agent *a, const struct record *r)
+static struct kinds *place_of(struct agent *a, const struct forwarding *f)
 {
-    assert(r->queue == NULL || r->link >= 0);
-    return r->queue == NULL ? &a->unrouted_kinds
-                            : &container_of(r->queue, struct link, queue)->kinds;
+    assert(f->queue == NULL || f->link >= 0);
+    return f->queue == NULL ? &a->unrouted_kinds
+                            : &container_of(f->queue, struct link, queue)->kinds;
 }
 
 static bool ref_equal(const struct link_ref *x, const struct link_ref *y)
@@ -86,17 +86,18 @@ static bool ref_equal(const struct link_ref *x, const struct link_ref *y)
     return x->index == y->index && x->life == y->life;
 }
 
-static uint64_t whole_bytes(const struct record *r, const struct agent_head *h)
+static uint64_t whole_bytes(const struct forwarding *f, const struct agent_head *h)
 {
-    return h->flags & BUNDLE_NO_FRAGMENT ? split_rest(r) : 0;
+    return h->flags & BUNDLE_NO_FRAGMENT ? split_rest(f) : 0;
 }
 
-static bool is_of(const struct kind *k, const struct kinds *of, const struct record *r,
+static bool is_of(const struct kind *k, const struct kinds *of, const struct forwarding *f,
                   const struct agent_head *h)
 {
-    return k->of == of && k->priority == r->qos.priority && k->critical == r->qos.critical &&
-           k->bytes == whole_bytes(r, h) && ref_equal(&k->came_from, &r->came_from) &&
-           ref_equal(&k->avoid, &r->avoid) && eid_equal(&k->destination, &h->destination);
+    return k->of == of && k->priority == f->bundle->qos.priority &&
+           k->critical == f->bundle->qos.critical && k->bytes == whole_bytes(f, h) &&
+           ref_equal(&k->came_from, &f->bundle->came_from) && ref_equal(&k->avoid, &f->avoid) &&
+           eid_equal(&k->destination, &h->destination);
 }
 
 static struct target *find_target(const struct agent *a, const struct eid *node)
@@ -135,7 +136,7 @@ static void leave_target(struct agent *a, struct kind *k)
     free(t);
 }
 
-static struct kind *make_kind(struct agent *a, struct kinds *of, const struct record *r,
+static struct kind *make_kind(struct agent *a, struct kinds *of, const struct forwarding *f,
                               const struct agent_head *h, uint64_t hash)
 {
     if (a->kinds.len >= KINDS_MAX || heap_reserve(&a->moving, a->kinds.len + 1) < 0)
@@ -147,17 +148,17 @@ static struct kind *make_kind(struct agent *a, struct kinds *of, const struct re
         return NULL;
     }
     init_kind(k, of);
-    k->critical = r->qos.critical;
-    k->priority = r->qos.priority;
-    k->bytes = whole_bytes(r, h);
-    k->came_from = r->came_from;
-    k->avoid = r->avoid;
+    k->critical = f->bundle->qos.critical;
+    k->priority = f->bundle->qos.priority;
+    k->bytes = whole_bytes(f, h);
+    k->came_from = f->bundle->came_from;
+    k->avoid = f->avoid;
     k->destination = h->destination;
     hash_add(&a->kinds, &k->by_key, hash);
     list_add_tail(&target->kinds, &k->beside);
     k->target = target;
     list_add_tail(&of->idle, &k->node);
-    assert(is_of(k, of, r, h));
+    assert(is_of(k, of, f, h));
     return k;
 }
 
@@ -167,56 +168,61 @@ static uint64_t ref_key(const struct link_ref *x)
 }
 
 /* Of all that is_of compares. Else the kinds of many links would be in one chain. */
-static uint64_t hash_key(const struct agent *a, const struct kinds *of, const struct record *r,
+static uint64_t hash_key(const struct agent *a, const struct kinds *of, const struct forwarding *f,
                          const struct agent_head *h)
 {
     static_assert(BUNDLE_PRIORITIES <= 4, "a priority has two bits");
-    const uint64_t service = (unsigned)r->qos.critical << 2 | (unsigned)r->qos.priority;
+    const uint64_t service =
+        (unsigned)f->bundle->qos.critical << 2 | (unsigned)f->bundle->qos.priority;
     const uint64_t links = hash_mix(eid_hash(a->config.seed, &h->destination),
-                                    ref_key(&r->came_from), ref_key(&r->avoid));
-    return hash_mix(links, (uint64_t)(uintptr_t)of, whole_bytes(r, h) << 3 | service);
+                                    ref_key(&f->bundle->came_from), ref_key(&f->avoid));
+    return hash_mix(links, (uint64_t)(uintptr_t)of, whole_bytes(f, h) << 3 | service);
 }
 
 /* NULL: there are too many kinds. */
-static struct kind *kind_of(struct agent *a, struct kinds *of, const struct record *r,
+static struct kind *kind_of(struct agent *a, struct kinds *of, const struct forwarding *f,
                             const struct agent_head *h)
 {
-    const uint64_t hash = hash_key(a, of, r, h);
+    const uint64_t hash = hash_key(a, of, f, h);
     struct hash_node *n = hash_find(&a->kinds, hash);
     for (; n != NULL; n = hash_next(n)) {
         struct kind *k = container_of(n, struct kind, by_key);
-        if (is_of(k, of, r, h))
+        if (is_of(k, of, f, h))
             return k;
     }
-    return make_kind(a, of, r, h, hash);
+    return make_kind(a, of, f, h, hash);
 }
 
-void kind_enter(struct agent *a, struct record *r, const struct agent_head *h)
+void kind_enter(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    assert(r->kind == NULL && list_empty(&r->alike) && r->role != ROLE_COPY);
-    struct kinds *of = place_of(a, r);
+    assert(f->kind == NULL && f->bundle->role != ROLE_COPY && list_empty(&f->alike));
+    struct kinds *of = place_of(a, f);
     struct kind *k = NULL;
     bool alike = a->router.ops->by_destination;
     struct agent_head own;
     if (h == NULL && (has_kinds(a) || a->router.ops->alike != NULL)) {
-        record_head(r, &own);
+        record_head(f->bundle, &own);
         h = &own;
     }
     if (h != NULL)
         alike = is_alike(a, &h->destination);
-    if (alike && has_kinds(a) && !declined_has(a, r))
-        k = kind_of(a, of, r, h);
-    r->kind = k != NULL ? k : alike ? &of->rest[r->qos.priority] : &of->single[r->qos.priority];
-    list_add_tail(&r->kind->records, &r->alike);
-    assert(r->kind->of == of);
+    if (alike && has_kinds(a) && !declined_has(a, f))
+        k = kind_of(a, of, f, h);
+    f->kind = k != NULL ? k
+              : alike   ? &of->rest[f->bundle->qos.priority]
+                        : &of->single[f->bundle->qos.priority];
+    list_add_tail(&f->kind->waiting, &f->alike);
+    assert(f->kind->of == of);
 }
 
-void kind_leave(struct agent *a, struct record *r)
+void kind_leave(struct agent *a, struct forwarding *f)
 {
-    struct kind *k = r->kind;
-    list_sub(&r->alike);
-    r->kind = NULL;
-    if (k == NULL || k->rest || !list_empty(&k->records))
+    struct kind *k = f->kind;
+    if (k == NULL)
+        return; /* a copy is in the list of its siblings */
+    list_sub(&f->alike);
+    f->kind = NULL;
+    if (k->rest || !list_empty(&k->waiting))
         return;
     assert(a->kinds.len > 0);
     hash_sub(&a->kinds, &k->by_key);
@@ -235,7 +241,7 @@ static void enter_asking(struct agent *a, struct kind *rest)
 static void ask_rests(struct agent *a, struct kind rest[BUNDLE_PRIORITIES])
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
-        list_move_all(&rest[p].records,
+        list_move_all(&rest[p].waiting,
                       rest[p].asking.prev); /* behind those that were not asked for yet */
         enter_asking(a, &rest[p]);
     }
@@ -266,8 +272,8 @@ void kinds_ask_longer(struct agent *a, struct kinds *w, uint64_t bytes)
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
         struct kind *single = &w->single[p];
-        list_for_each_safe (it, &single->records) {
-            if (container_of(it, struct record, alike)->bytes <= bytes)
+        list_for_each_safe (it, &single->waiting) {
+            if (container_of(it, struct forwarding, alike)->bundle->bytes <= bytes)
                 continue;
             list_sub(it);
             list_add_tail(&single->asking, it);
@@ -315,16 +321,16 @@ bool kinds_due(const struct agent *a)
     return !list_empty(&a->asking) || a->moving.len > 0;
 }
 
-static struct record *first_of(const struct list *l)
+static struct forwarding *first_of(const struct list *l)
 {
     assert(!list_empty(l));
-    return container_of(list_first(l), struct record, alike);
+    return container_of(list_first(l), struct forwarding, alike);
 }
 
 /* Selects one of its bundles: the most urgent kinds first, then the oldest bundle. */
 static void set_turn(struct agent *a, struct kind *k)
 {
-    const uint64_t key = first_of(&k->records)->key;
+    const uint64_t key = first_of(&k->waiting)->key;
     const uint64_t below = (uint64_t)(BUNDLE_PRIORITIES - 1 - k->priority);
     int rc = heap_set(&a->moving, &k->turn, below << 62 | (key & (UINT64_MAX >> 2)));
     assert(rc == 0); /* make_kind saw to it */
@@ -333,7 +339,7 @@ static void set_turn(struct agent *a, struct kind *k)
 
 static void settle_kind(struct agent *a, struct kind *k)
 {
-    assert(!k->rest && !list_empty(&k->records));
+    assert(!k->rest && !list_empty(&k->waiting));
     heap_sub(&a->moving, &k->turn);
     list_sub(&k->node);
     list_add_tail(&k->of->idle, &k->node);
@@ -341,10 +347,10 @@ static void settle_kind(struct agent *a, struct kind *k)
 
 static void place_first(struct agent *a, const struct list *l)
 {
-    struct record *r = first_of(l);
-    kind_leave(a, r);
-    if (!agent_place_again(a, r))
-        kind_enter(a, r, NULL);
+    struct forwarding *f = first_of(l);
+    kind_leave(a, f);
+    if (!agent_place_again(a, f))
+        kind_enter(a, f, NULL);
 }
 
 static void ask_one(struct agent *a)
@@ -353,8 +359,8 @@ static void ask_one(struct agent *a)
     if (k->rest && list_empty(&k->asking)) {
         list_sub(&k->node);
     } else if (k->rest || !has_kinds(a) || !is_alike(a, &k->destination)) {
-        place_first(a, k->rest ? &k->asking : &k->records); /* k may be freed */
-    } else if (agent_goes_elsewhere(a, first_of(&k->records))) {
+        place_first(a, k->rest ? &k->asking : &k->waiting); /* k may be freed */
+    } else if (agent_goes_elsewhere(a, first_of(&k->waiting))) {
         list_sub(&k->node);
         set_turn(a, k);
     } else {
@@ -365,25 +371,25 @@ static void ask_one(struct agent *a)
 static void move_one(struct agent *a)
 {
     struct kind *k = container_of(heap_first(&a->moving), struct kind, turn);
-    struct record *r = first_of(&k->records);
-    const bool last = k->records.next == k->records.prev;
-    kind_leave(a, r);
-    const bool moved = agent_place_again(a, r);
+    struct forwarding *f = first_of(&k->waiting);
+    const bool last = k->waiting.next == k->waiting.prev;
+    kind_leave(a, f);
+    const bool moved = agent_place_again(a, f);
     if (!moved)
-        kind_enter(a, r, NULL);
+        kind_enter(a, f, NULL);
     if (last)
         return; /* the kind was freed, or its bundles have moved */
     /* Without memory for where it was to go it is in its kind again, and has a time to try. */
-    if (!moved || r->kind == k)
+    if (!moved || f->kind == k)
         settle_kind(a, k);
     else
         set_turn(a, k);
 }
 
-void kind_retry(struct agent *a, const struct record *r)
+void kind_retry(struct agent *a, const struct forwarding *f)
 {
-    if (r->kind != NULL && !r->kind->rest)
-        ask_kind(a, r->kind);
+    if (f->kind != NULL && !f->kind->rest)
+        ask_kind(a, f->kind);
 }
 
 /* However often links or routes change, questions take at most a part of the time. */
@@ -417,21 +423,22 @@ static uint64_t check_list(const struct kind *k, const struct list *l)
 {
     uint64_t n = 0;
     list_for_each (it, l) {
-        const struct record *r = container_of(it, struct record, alike);
-        assert(r->kind == k && r->qos.priority == k->priority && r->role != ROLE_COPY);
+        const struct forwarding *f = container_of(it, struct forwarding, alike);
+        assert(f->kind == k && f->bundle->qos.priority == k->priority &&
+               f->bundle->role != ROLE_COPY);
         n++;
     }
     return n;
 }
 
-/* Returns how many records they have. */
+/* Returns how many bundles they have. */
 static uint64_t check_kinds(const struct list *l)
 {
     uint64_t n = 0;
     list_for_each (it, l) {
         const struct kind *k = container_of(it, struct kind, node);
-        assert(!heap_has(&k->turn) && (k->rest || !list_empty(&k->records)));
-        n += k->rest ? 0 : check_list(k, &k->records);
+        assert(!heap_has(&k->turn) && (k->rest || !list_empty(&k->waiting)));
+        n += k->rest ? 0 : check_list(k, &k->waiting);
     }
     return n;
 }
@@ -440,7 +447,7 @@ static uint64_t check_rest(const struct kind *rest, const struct kinds *of)
 {
     assert(rest->rest && rest->of == of && !heap_has(&rest->turn));
     assert(list_empty(&rest->asking) || !list_empty(&rest->node));
-    return check_list(rest, &rest->records) + check_list(rest, &rest->asking);
+    return check_list(rest, &rest->waiting) + check_list(rest, &rest->asking);
 }
 
 static uint64_t check_place(const struct kinds *w)
@@ -460,8 +467,8 @@ uint64_t kinds_check(const struct agent *a)
         n += check_place(&container_of(it, struct link, leaving)->kinds);
     for (size_t i = 0; i < a->moving.len; i++) {
         const struct kind *k = container_of(a->moving.places[i].node, struct kind, turn);
-        assert(list_empty(&k->node) && !k->rest && !list_empty(&k->records));
-        n += check_list(k, &k->records);
+        assert(list_empty(&k->node) && !k->rest && !list_empty(&k->waiting));
+        n += check_list(k, &k->waiting);
     }
     for (struct hash_node *k = hash_walk(&a->kinds, NULL); k != NULL; k = hash_walk(&a->kinds, k))
         assert(hash_next(k) == NULL); /* a search compares one kind only */

@@ -17,7 +17,7 @@
 
 struct agent;
 struct agent_head;
-struct record;
+struct forwarding;
 
 /* A reference to a link that may have been removed: another link at its index does not match. */
 struct link_ref {
@@ -41,8 +41,8 @@ struct kind {
     struct list node; /* in kinds.idle, or in agent.asking; in neither: it is in agent.moving */
     struct heap_node turn; /* in agent.moving: its bundles have another route now */
     struct kinds *of;
-    struct list records; /* record.alike, in order of arrival */
-    struct list asking;  /* for a rest: its records that the router must be asked for */
+    struct list waiting; /* forwarding.alike, in order of arrival */
+    struct list asking;  /* for a rest: those that the router must be asked for */
     bool rest;
     bool critical;
     enum bundle_priority priority;
@@ -63,11 +63,11 @@ struct kinds {
 void kinds_init(struct kinds *w);
 void kinds_fini(struct kinds *w); /* no bundle waits there any more */
 /* h: the bundle's head; NULL: it is decoded when needed. */
-void kind_enter(struct agent *a, struct record *r, const struct agent_head *h);
-/* A record without a kind is unchanged. */
-void kind_leave(struct agent *a, struct record *r);
+void kind_enter(struct agent *a, struct forwarding *f, const struct agent_head *h);
+/* One without a kind is unchanged. */
+void kind_leave(struct agent *a, struct forwarding *f);
 /* The bundle's retry time has come: bundles of the same kind without a retry time are asked for. */
-void kind_retry(struct agent *a, const struct record *r);
+void kind_retry(struct agent *a, const struct forwarding *f);
 /* Requests questions for all bundles of this place. */
 void kinds_ask(struct agent *a, struct kinds *w);
 /* Requests questions for all bundles with answers that are alike, in all places: for those to this

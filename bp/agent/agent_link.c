@@ -109,12 +109,12 @@ int link_of(const struct agent *a, const struct link_ref *ref)
 static void forget_link(struct agent *a, uint32_t link)
 {
     list_for_each_safe (it, &a->answers) {
-        struct record *r = container_of(it, struct record, answer);
-        if (r->origin != BUNDLE_FROM_LINK || r->in_link != link)
+        struct forwarding *f = container_of(it, struct forwarding, answer);
+        if (f->bundle->origin != BUNDLE_FROM_LINK || f->bundle->in_link != link)
             continue;
-        list_sub(&r->answer);
-        if (r->state == STATE_NOT_STORED)
-            free(r);
+        list_sub(&f->answer);
+        if (f->state == STATE_NOT_STORED)
+            free(f->bundle);
     }
     notice_forget(a, link);
 }
@@ -123,43 +123,43 @@ static void forget_link(struct agent *a, uint32_t link)
 static void take_back_given(struct agent *a, struct list *busy)
 {
     while (!list_empty(busy)) {
-        struct record *r = container_of(list_first(busy), struct record, node);
-        emit_reason(a, BUNDLE_FAILED, r, "the link is removed");
-        ask_ended(a, r, ROUTER_FAILED);
-        if (!agent_overdue(a, r))
-            agent_leave_link(a, r);
+        struct forwarding *f = container_of(list_first(busy), struct forwarding, node);
+        emit_reason(a, BUNDLE_FAILED, f, "the link is removed");
+        ask_ended(a, f, ROUTER_FAILED);
+        if (!agent_overdue(a, f))
+            agent_leave_link(a, f);
     }
 }
 
 /* The one that would go next; NULL: none is left. */
-static struct record *next_waiting(struct agent *a, struct queue *q)
+static struct forwarding *next_waiting(struct agent *a, struct queue *q)
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
         struct band *b = bands_first(&q->bands, (enum bundle_priority)p);
         if (b != NULL && list_empty(&b->front))
             return turns_first(a, &b->back, 0, 0);
         if (b != NULL)
-            return container_of(list_first(&b->front), struct record, node);
+            return container_of(list_first(&b->front), struct forwarding, node);
     }
     const struct list *paused = list_empty(&q->roomless) ? &q->paused : &q->roomless;
     const struct list *from = list_empty(&q->resumed) ? paused : &q->resumed;
-    return list_empty(from) ? NULL : container_of(list_first(from), struct record, node);
+    return list_empty(from) ? NULL : container_of(list_first(from), struct forwarding, node);
 }
 
 uint64_t links_leave(struct agent *a, uint64_t n)
 {
     while (n > 0 && !list_empty(&a->leaving)) {
         struct link *l = container_of(list_first(&a->leaving), struct link, leaving);
-        struct record *r = next_waiting(a, &l->queue);
+        struct forwarding *f = next_waiting(a, &l->queue);
         assert(l->queue.gone && l->queue.busy_len == 0);
-        if (r == NULL) {
+        if (f == NULL) {
             assert(queue_empty(&l->queue) && l->queue.bundles == 0 && l->queue.bytes == 0);
             list_sub(&l->leaving);
             free_link(l);
             continue;
         }
-        if (!agent_overdue(a, r))
-            agent_leave_link(a, r);
+        if (!agent_overdue(a, f))
+            agent_leave_link(a, f);
         n--;
     }
     return n;
@@ -231,8 +231,9 @@ static uint64_t stay_ms(const struct list *l, tick now, uint64_t most)
 {
     if (list_empty(l))
         return most;
-    const struct record *r = container_of(list_first(l), struct record, node);
-    uint64_t stay = r->rest_ms + (now > r->arrived ? now - r->arrived : 0) / TICK_MS;
+    const struct forwarding *f = container_of(list_first(l), struct forwarding, node);
+    uint64_t stay =
+        f->bundle->rest_ms + (now > f->bundle->arrived ? now - f->bundle->arrived : 0) / TICK_MS;
     return stay > most ? stay : most;
 }
 

@@ -47,49 +47,49 @@ static void sort_backlog(struct agent *a, struct account *x, uint64_t bytes)
         list_add_tail(&a->resting[size_of(bytes)], &x->by_resting);
 }
 
-static bool is_resting(const struct record *r)
+static bool is_resting(const struct forwarding *f)
 {
-    if (r->buf == NULL || !record_can_load(r))
+    if (f->buf == NULL || !forwarding_can_load(f))
         return false;
-    return r->state == STATE_NO_ROUTE || r->state == STATE_BACK || r->state == STATE_PAUSED ||
-           (r->state == STATE_FRONT && !r->queue->open);
+    return f->state == STATE_NO_ROUTE || f->state == STATE_BACK || f->state == STATE_PAUSED ||
+           (f->state == STATE_FRONT && !f->queue->open);
 }
 
 /* NULL: of what fragments made together. */
-static struct account *backlog_of(const struct record *r)
+static struct account *backlog_of(const struct forwarding *f)
 {
-    return (r->role == ROLE_COPY ? r->fan->original : r)->holder.backlog;
+    return (f->bundle->role == ROLE_COPY ? f->bundle->fan->original : f->bundle)->holder.backlog;
 }
 
-static void enter_backlog(struct agent *a, struct record *r, bool first)
+static void enter_backlog(struct agent *a, struct forwarding *f, bool first)
 {
-    if (!is_resting(r) || !list_empty(&r->resting))
+    if (!is_resting(f) || !list_empty(&f->resting))
         return;
-    struct account *x = backlog_of(r);
+    struct account *x = backlog_of(f);
     if (first)
-        list_add_head(&x->resting, &r->resting);
+        list_add_head(&x->resting, &f->resting);
     else
-        list_add_tail(&x->resting, &r->resting);
-    sort_backlog(a, x, x->resting_bytes + r->bytes);
+        list_add_tail(&x->resting, &f->resting);
+    sort_backlog(a, x, x->resting_bytes + f->bundle->bytes);
 }
 
-void memory_rest(struct agent *a, struct record *r)
+void memory_rest(struct agent *a, struct forwarding *f)
 {
-    enter_backlog(a, r, false);
+    enter_backlog(a, f, false);
 }
 
-void memory_wake(struct agent *a, struct record *r)
+void memory_wake(struct agent *a, struct forwarding *f)
 {
-    if (list_empty(&r->resting))
+    if (list_empty(&f->resting))
         return;
-    struct account *x = backlog_of(r);
-    assert(x->resting_bytes >= r->bytes);
-    list_sub(&r->resting);
-    sort_backlog(a, x, x->resting_bytes - r->bytes);
+    struct account *x = backlog_of(f);
+    assert(x->resting_bytes >= f->bundle->bytes);
+    list_sub(&f->resting);
+    sort_backlog(a, x, x->resting_bytes - f->bundle->bytes);
 }
 
 /* NULL: none rests. */
-static struct record *find_last(const struct agent *a)
+static struct forwarding *find_last(const struct agent *a)
 {
     size_t size = MEMORY_SIZES;
     while (size > 0 && list_empty(&a->resting[size - 1]))
@@ -98,29 +98,29 @@ static struct record *find_last(const struct agent *a)
         return NULL;
     const struct list *first = list_first(&a->resting[size - 1]);
     const struct account *x = container_of(first, struct account, by_resting);
-    return container_of(x->resting.prev, struct record, resting);
+    return container_of(x->resting.prev, struct forwarding, resting);
 }
 
-bool memory_make_room(struct agent *a, const struct record *r, uint64_t more)
+bool memory_make_room(struct agent *a, const struct forwarding *f, uint64_t more)
 {
-    const struct account *own = backlog_of(r);
+    const struct account *own = backlog_of(f);
     if (more > a->config.memory_bytes)
         return false;
     while (memory_full(a, more)) {
-        struct record *last = find_last(a);
+        struct forwarding *last = find_last(a);
         /* What is loaded does not displace what is before it in its queue. */
         if (last == NULL || (more > 0 && last->state == STATE_FRONT && backlog_of(last) == own))
             return false;
-        record_release(a, last);
+        forwarding_release(a, last);
     }
     return true;
 }
 
 void memory_shrink(struct agent *a)
 {
-    struct record *last;
+    struct forwarding *last;
     while (memory_full(a, 0) && (last = find_last(a)) != NULL)
-        record_release(a, last);
+        forwarding_release(a, last);
 }
 
 bool memory_full(const struct agent *a, uint64_t more)
@@ -140,13 +140,13 @@ bool memory_crowded(const struct agent *a)
 static void rest_list(struct agent *a, struct list *l)
 {
     for (struct list *it = l->prev; it != l; it = it->prev)
-        enter_backlog(a, container_of(it, struct record, node), true);
+        enter_backlog(a, container_of(it, struct forwarding, node), true);
 }
 
 static void wake_list(struct agent *a, struct list *l)
 {
     list_for_each (it, l)
-        memory_wake(a, container_of(it, struct record, node));
+        memory_wake(a, container_of(it, struct forwarding, node));
 }
 
 void memory_open(struct agent *a, struct queue *q, bool open)
@@ -163,9 +163,9 @@ void memory_open(struct agent *a, struct queue *q, bool open)
 #undef NDEBUG
 #include <assert.h>
 
-void memory_check_record(const struct record *r)
+void memory_check_record(const struct forwarding *f)
 {
-    assert(is_resting(r) == !list_empty(&r->resting));
+    assert(is_resting(f) == !list_empty(&f->resting));
 }
 
 void memory_check(const struct agent *a, uint64_t resting)
@@ -176,9 +176,9 @@ void memory_check(const struct agent *a, uint64_t resting)
             const struct account *x = container_of(it, struct account, by_resting);
             uint64_t bytes = 0;
             list_for_each (n, &x->resting) {
-                const struct record *r = container_of(n, struct record, resting);
-                assert(backlog_of(r) == x);
-                bytes += r->bytes;
+                const struct forwarding *f = container_of(n, struct forwarding, resting);
+                assert(backlog_of(f) == x);
+                bytes += f->bundle->bytes;
             }
             assert(bytes > 0 && bytes == x->resting_bytes && size_of(bytes) == i);
             all += bytes;

@@ -123,19 +123,19 @@ static void enter_common(struct agent *a, struct party *p)
     common->bundles += p->bundles;
 }
 
-void party_enter(struct agent *a, struct record *r)
+void party_enter(struct agent *a, struct forwarding *f)
 {
-    assert(!r->in_party && r->link != TO_ENDPOINT);
-    struct party *p = get_party(a, r->queue, turns_party(r));
+    assert(!f->in_party && f->link != TO_ENDPOINT);
+    struct party *p = get_party(a, f->queue, turns_party(f));
     if (p == NULL)
         return;
-    r->in_party = 1;
+    f->in_party = 1;
     p->bundles++;
-    p->has[r->priority] += r->bytes;
+    p->has[f->priority] += f->bundle->bytes;
     if (p->common != NULL)
         p->common->bundles++;
-    add_bytes(p->common != NULL ? p->common : p, r->priority, r->bytes);
-    if (turns_gone(r))
+    add_bytes(p->common != NULL ? p->common : p, f->priority, f->bundle->bytes);
+    if (turns_gone(f))
         enter_common(a, p);
     else
         leave_common(a, p);
@@ -150,17 +150,17 @@ void parties_gone(struct agent *a, uint64_t id)
     }
 }
 
-void party_leave(struct agent *a, struct record *r)
+void party_leave(struct agent *a, struct forwarding *f)
 {
-    struct queue *q = r->queue;
-    if (!r->in_party)
+    struct queue *q = f->queue;
+    if (!f->in_party)
         return;
-    struct party *p = find_party(a, q, turns_party(r));
-    assert(p != NULL && p->bundles > 0 && p->has[r->priority] >= r->bytes);
+    struct party *p = find_party(a, q, turns_party(f));
+    assert(p != NULL && p->bundles > 0 && p->has[f->priority] >= f->bundle->bytes);
     struct party *common = p->common;
-    r->in_party = 0;
-    p->has[r->priority] -= r->bytes;
-    sub_bytes(common != NULL ? common : p, r->priority, r->bytes);
+    f->in_party = 0;
+    p->has[f->priority] -= f->bundle->bytes;
+    sub_bytes(common != NULL ? common : p, f->priority, f->bundle->bytes);
     if (common != NULL && --common->bundles == 0)
         free_party(a, common);
     if (--p->bundles == 0)

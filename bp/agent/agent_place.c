@@ -16,57 +16,59 @@ bool agent_is_here(const struct agent *a, const struct eid *e)
     return eid_same_node(e, &a->config.node);
 }
 
-void agent_await_route(struct agent *a, struct record *r, const struct agent_head *h, tick until)
+void agent_await_route(struct agent *a, struct forwarding *f, const struct agent_head *h,
+                       tick until)
 {
-    assert(r->queue == NULL && r->booking == 0);
-    assert(r->state == STATE_DISPATCH_PENDING || r->state == STATE_NO_ROUTE);
-    const bool known = r->state == STATE_NO_ROUTE;
-    r->state = STATE_NO_ROUTE;
-    kind_enter(a, r, h);
-    record_set_timer(a, r, tick_min(r->expires, until));
-    room_enter(a, r);
+    assert(f->queue == NULL && f->booking == 0);
+    assert(f->state == STATE_DISPATCH_PENDING || f->state == STATE_NO_ROUTE);
+    const bool known = f->state == STATE_NO_ROUTE;
+    f->state = STATE_NO_ROUTE;
+    kind_enter(a, f, h);
+    forwarding_set_timer(a, f, tick_min(f->bundle->expires, until));
+    room_enter(a, f->bundle);
     if (!known) /* once, however often it is asked for */
-        emit_record(a, BUNDLE_WAITING, r);
-    memory_rest(a, r);
-    (void)memory_make_room(a, r, 0);
+        emit_record(a, BUNDLE_WAITING, f);
+    memory_rest(a, f);
+    (void)memory_make_room(a, f, 0);
 }
 
 /* NULL: no memory. */
-static struct queue *queue_of(struct agent *a, const struct record *r, const struct agent_head *h)
+static struct queue *queue_of(struct agent *a, const struct forwarding *f,
+                              const struct agent_head *h)
 {
-    if (r->link != TO_ENDPOINT)
-        return &link_at(a, r->link)->queue;
+    if (f->link != TO_ENDPOINT)
+        return &link_at(a, f->link)->queue;
     struct endpoint *e = endpoint_get(a, &h->destination);
     return e == NULL ? NULL : &e->queue;
 }
 
 /* Which of its queues: the first rule of the link that fits decides, else the bundle itself. */
-static enum bundle_priority priority_of(const struct agent *a, const struct record *r,
+static enum bundle_priority priority_of(const struct agent *a, const struct forwarding *f,
                                         const struct agent_head *h)
 {
-    const struct link *l = r->link == TO_ENDPOINT ? NULL : link_at(a, r->link);
+    const struct link *l = f->link == TO_ENDPOINT ? NULL : link_at(a, f->link);
     const struct rule_subject s = {.to = &h->destination,
                                    .from = &h->id.source,
-                                   .bytes = r->bytes,
+                                   .bytes = f->bundle->bytes,
                                    .flags = h->flags,
-                                   .priority = r->qos.priority};
+                                   .priority = f->bundle->qos.priority};
     const struct rule_set *rules = l == NULL ? NULL : l->rules;
     for (size_t i = 0; rules != NULL && i < rules->len; i++) {
         if (rule_fits(&rules->of[i].rule, &s))
             return rules->of[i].queue;
     }
-    assert(r->qos.priority < BUNDLE_PRIORITIES);
-    return r->qos.priority;
+    assert(f->bundle->qos.priority < BUNDLE_PRIORITIES);
+    return f->bundle->qos.priority;
 }
 
-static void place_copy(struct agent *a, struct record *c, const struct agent_head *h, int link,
+static void place_copy(struct agent *a, struct forwarding *c, const struct agent_head *h, int link,
                        uint64_t booking, bool again)
 {
-    assert(c->role == ROLE_COPY && c->queue == NULL);
+    assert(c->bundle->role == ROLE_COPY && c->queue == NULL);
     c->link = link;
     struct queue *q = queue_of(a, c, h);
     assert(q != NULL); /* the caller saw to it */
-    record_set_timer(a, c, c->expires);
+    forwarding_set_timer(a, c, c->bundle->expires);
     queue_add(a, q, c, priority_of(a, c, h), NULL);
     emit_record(a, BUNDLE_QUEUED, c);
     const struct ask_answer answer = {.link = link, .booking = booking};
@@ -86,43 +88,43 @@ static bool enter_here(struct agent *a, const struct record *r, const struct age
     return endpoint_get(a, &h->destination) != NULL;
 }
 
-static void place_here(struct agent *a, struct record *c, const struct agent_head *h,
+static void place_here(struct agent *a, struct forwarding *c, const struct agent_head *h,
                        struct assembly *as)
 {
     if (as != NULL)
         fragment_gather(a, c, h, as);
     else if (fragment_outrun(a, h))
-        record_end(a, c, END_REDUNDANT);
+        forwarding_end(a, c, END_REDUNDANT);
     else
         place_copy(a, c, h, TO_ENDPOINT, 0, false);
 }
 
 /* A bundle with several routes; or a fragment for a group: its copy is reassembled here, and it is
  * also forwarded. */
-static void place_copies(struct agent *a, struct record *r, const struct agent_head *h,
+static void place_copies(struct agent *a, struct forwarding *f, const struct agent_head *h,
                          const struct ask_answer *answer)
 {
-    assert(r->role != ROLE_COPY && answer->also_len <= ROUTER_COPIES_MAX);
+    assert(f->bundle->role != ROLE_COPY && answer->also_len <= ROUTER_COPIES_MAX);
     assert(answer->link >= 0 || (answer->here && answer->also_len == 0));
     struct assembly *as = NULL;
     /* Without room to reassemble its fragments they are only forwarded. */
-    const bool here = answer->here && enter_here(a, r, h, &as);
+    const bool here = answer->here && enter_here(a, f->bundle, h, &as);
     const uint64_t links = answer->link >= 0 ? 1 + answer->also_len : 0, n = links + here;
-    struct list *it = n > 0 && copies_room(a, n) ? copies_make(a, r, n) : NULL;
+    struct list *it = n > 0 && copies_room(a, n) ? copies_make(a, f, n) : NULL;
     if (it == NULL) {
         if (as != NULL)
             fragment_leave(a, as, END_NOT_STORED);
-        r->link = NO_ROUTE;
-        agent_await_route(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        f->link = NO_ROUTE;
+        agent_await_route(a, f, h, tick_add(a->now.now, a->config.retry_max));
         return;
     }
-    const bool again = r->again;
-    r->again = false;
-    r->fan->gathered = as != NULL;
+    const bool again = f->again;
+    f->again = false;
+    f->bundle->fan->gathered = as != NULL;
     for (uint64_t i = 0; i < n; i++) {
-        struct record *c = container_of(it, struct record, sibling);
+        struct forwarding *c = container_of(it, struct forwarding, sibling);
         it = it->next;
-        c->pause = r->pause;
+        c->pause = f->pause;
         if (i == links)
             place_here(a, c, h, as); /* the last one: it may end with that, and so may the bundle */
         else if (i == 0)
@@ -132,151 +134,151 @@ static void place_copies(struct agent *a, struct record *r, const struct agent_h
     }
 }
 
-static void place_by(struct agent *a, struct record *r, const struct agent_head *h,
+static void place_by(struct agent *a, struct forwarding *f, const struct agent_head *h,
                      const struct ask_answer *answer)
 {
-    assert(r->queue == NULL && state_is_live(r->state));
-    if (answer->too_late && r->link != NO_ROUTE_IN_TIME) { /* once, until there is a route */
+    assert(f->queue == NULL && state_is_live(f->state));
+    if (answer->too_late && f->link != NO_ROUTE_IN_TIME) { /* once, until there is a route */
         a->counters.too_late++;
-        late_note(a, h, r->expires, answer->arrival, NO_LINK);
+        late_note(a, h, f->bundle->expires, answer->arrival, NO_LINK);
     }
-    r->link = answer->too_late ? NO_ROUTE_IN_TIME : answer->link;
+    f->link = answer->too_late ? NO_ROUTE_IN_TIME : answer->link;
     if (answer->also_len > 0 || answer->here) {
-        place_copies(a, r, h, answer);
+        place_copies(a, f, h, answer);
         return;
     }
     if (answer->link == NO_ROUTE) {
-        agent_await_route(a, r, h, answer->until);
+        agent_await_route(a, f, h, answer->until);
         return;
     }
-    if (r->link == TO_ENDPOINT && fragment_place(a, r, h))
+    if (f->link == TO_ENDPOINT && fragment_place(a, f, h))
         return;
-    struct queue *q = queue_of(a, r, h);
+    struct queue *q = queue_of(a, f, h);
     if (q == NULL) {
-        agent_await_route(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        agent_await_route(a, f, h, tick_add(a->now.now, a->config.retry_max));
         return;
     }
-    record_set_timer(a, r, r->expires);
-    queue_add(a, q, r, priority_of(a, r, h), h);
-    emit_record(a, BUNDLE_QUEUED, r);
-    ask_placed(a, r, answer);
-    if (r->again && r->link != TO_ENDPOINT) {
-        queue_pause(a, r, tick_add(a->now.now, r->pause));
-        r->rank = 0; /* it had no turn for this */
+    forwarding_set_timer(a, f, f->bundle->expires);
+    queue_add(a, q, f, priority_of(a, f, h), h);
+    emit_record(a, BUNDLE_QUEUED, f);
+    ask_placed(a, f, answer);
+    if (f->again && f->link != TO_ENDPOINT) {
+        queue_pause(a, f, tick_add(a->now.now, f->pause));
+        f->rank = 0; /* it had no turn for this */
     }
-    r->again = false;
+    f->again = false;
 }
 
-static void place_head(struct agent *a, struct record *r, const struct agent_head *h)
+static void place_head(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    assert(r->queue == NULL && list_empty(&r->node));
-    room_leave(r);
-    kind_leave(a, r);
-    memory_wake(a, r);
-    const struct ask_answer answer = ask_router(a, r, h);
-    place_by(a, r, h, &answer);
+    assert(f->queue == NULL && list_empty(&f->node));
+    room_leave(f->bundle);
+    kind_leave(a, f);
+    memory_wake(a, f);
+    const struct ask_answer answer = ask_router(a, f, h);
+    place_by(a, f, h, &answer);
 }
 
-void agent_place(struct agent *a, struct record *r)
+void agent_place(struct agent *a, struct forwarding *f)
 {
     struct agent_head h;
-    record_head(r, &h);
-    place_head(a, r, &h);
+    record_head(f->bundle, &h);
+    place_head(a, f, &h);
 }
 
-static bool is_elsewhere(const struct record *r, const struct ask_answer *answer)
+static bool is_elsewhere(const struct forwarding *f, const struct ask_answer *answer)
 {
-    const int link = r->queue == NULL ? NO_ROUTE : r->link;
-    if (r->queue != NULL && r->queue->gone)
+    const int link = f->queue == NULL ? NO_ROUTE : f->link;
+    if (f->queue != NULL && f->queue->gone)
         return true; /* a new link may have its index */
     return answer->link != link || answer->also_len > 0 || answer->here;
 }
 
-bool agent_goes_elsewhere(const struct agent *a, const struct record *r)
+bool agent_goes_elsewhere(const struct agent *a, const struct forwarding *f)
 {
     struct agent_head h;
-    record_head(r, &h);
-    const struct ask_answer answer = ask_router(a, r, &h);
-    return is_elsewhere(r, &answer);
+    record_head(f->bundle, &h);
+    const struct ask_answer answer = ask_router(a, f, &h);
+    return is_elsewhere(f, &answer);
 }
 
 /* True: it moved to another link, or has no route. Else at most its booking changed. */
-static bool place_again(struct agent *a, struct record *r)
+static bool place_again(struct agent *a, struct forwarding *f)
 {
-    assert(state_is_queued(r->state) && r->link != TO_ENDPOINT);
-    if (r->role == ROLE_COPY)
+    assert(state_is_queued(f->state) && f->link != TO_ENDPOINT);
+    if (f->bundle->role == ROLE_COPY)
         return false; /* the route of this one is this link */
     struct agent_head h;
-    record_head(r, &h);
-    const struct ask_answer answer = ask_router(a, r, &h);
-    if (!is_elsewhere(r, &answer)) {
-        ask_placed(a, r, &answer);
+    record_head(f->bundle, &h);
+    const struct ask_answer answer = ask_router(a, f, &h);
+    if (!is_elsewhere(f, &answer)) {
+        ask_placed(a, f, &answer);
         return false;
     }
-    record_load_done(a, r); /* the result of a running load is not needed */
-    queue_leave(a, r);
-    r->state = STATE_DISPATCH_PENDING;
-    place_by(a, r, &h, &answer);
+    forwarding_load_done(a, f); /* the result of a running load is not needed */
+    queue_leave(a, f);
+    f->state = STATE_DISPATCH_PENDING;
+    place_by(a, f, &h, &answer);
     return true;
 }
 
-void agent_leave_link(struct agent *a, struct record *r)
+void agent_leave_link(struct agent *a, struct forwarding *f)
 {
-    assert(r->queue != NULL && r->link != TO_ENDPOINT);
-    if (r->role == ROLE_COPY) {
-        copies_abandon(a, r);
+    assert(f->queue != NULL && f->link != TO_ENDPOINT);
+    if (f->bundle->role == ROLE_COPY) {
+        copies_abandon(a, f);
         return;
     }
-    record_load_done(a, r);
-    queue_leave(a, r);
-    r->state = STATE_DISPATCH_PENDING;
-    agent_place(a, r);
+    forwarding_load_done(a, f);
+    queue_leave(a, f);
+    f->state = STATE_DISPATCH_PENDING;
+    agent_place(a, f);
 }
 
 /* What the peer refused, or the link lost, used the link: its next turn is as dear as the last one.
  * What was refused again goes behind its source's other bundles. What paused before its first turn
  * has not had it. All else stands where it stood. */
-static void stand_again(struct agent *a, struct record *r)
+static void stand_again(struct agent *a, struct forwarding *f)
 {
-    if (r->rank == 0 || (r->pays && r->tries > r->losses + 1))
-        queue_behind(a, r);
-    else if (r->pays)
-        queue_again(a, r);
+    if (f->rank == 0 || (f->pays && f->tries > f->losses + 1))
+        queue_behind(a, f);
+    else if (f->pays)
+        queue_again(a, f);
     else
-        queue_return(a, r);
+        queue_return(a, f);
 }
 
-void agent_proceed(struct agent *a, struct record *r)
+void agent_proceed(struct agent *a, struct forwarding *f)
 {
-    if (!place_again(a, r))
-        stand_again(a, r);
+    if (!place_again(a, f))
+        stand_again(a, f);
 }
 
 /* A bundle that fails repeatedly has had its turn: it must not precede all later bundles. */
-void agent_retry(struct agent *a, struct record *r)
+void agent_retry(struct agent *a, struct forwarding *f)
 {
-    if (place_again(a, r))
+    if (place_again(a, f))
         return;
-    if (r->tries > 1)
-        queue_behind(a, r);
+    if (f->tries > 1)
+        queue_behind(a, f);
     else
-        stand_again(a, r);
+        stand_again(a, f);
 }
 
 /* Questions for a link's kinds (kinds_due) do not include bundles at the heads of its queues. A
  * bundle in a kind has no booking. */
-static bool must_ask(const struct agent *a, const struct record *r)
+static bool must_ask(const struct agent *a, const struct forwarding *f)
 {
-    const bool books = a->router.ops->note != NULL && (r->kind == NULL || r->kind->rest);
-    return !r->queue->open || kinds_due(a) || (books && r->booking == 0);
+    const bool books = a->router.ops->note != NULL && (f->kind == NULL || f->kind->rest);
+    return !f->queue->open || kinds_due(a) || (books && f->booking == 0);
 }
 
-void agent_go_on(struct agent *a, struct record *r)
+void agent_go_on(struct agent *a, struct forwarding *f)
 {
-    if (r->link != TO_ENDPOINT && must_ask(a, r))
-        agent_proceed(a, r);
+    if (f->link != TO_ENDPOINT && must_ask(a, f))
+        agent_proceed(a, f);
     else
-        stand_again(a, r);
+        stand_again(a, f);
 }
 
 /* The last one first: bundles beyond the room at the heads of the queues go behind them. The queues
@@ -290,7 +292,7 @@ static uint64_t resume_some(struct agent *a, uint64_t n)
             queue_wake(a, q);
             continue;
         }
-        agent_go_on(a, container_of(q->resumed.prev, struct record, node));
+        agent_go_on(a, container_of(q->resumed.prev, struct forwarding, node));
         n--;
     }
     return n;
@@ -302,12 +304,12 @@ void agent_resume(struct agent *a, struct queue *q)
     (void)resume_some(a, a->config.place_slice);
 }
 
-bool agent_place_again(struct agent *a, struct record *r)
+bool agent_place_again(struct agent *a, struct forwarding *f)
 {
-    assert(r->kind == NULL);
-    if (r->state != STATE_NO_ROUTE)
-        return place_again(a, r);
-    agent_place(a, r);
+    assert(f->kind == NULL);
+    if (f->state != STATE_NO_ROUTE)
+        return place_again(a, f);
+    agent_place(a, f);
     return true;
 }
 
@@ -315,7 +317,7 @@ bool agent_place_again(struct agent *a, struct record *r)
 static void place_list_again(struct agent *a, struct list *l)
 {
     list_for_each_safe (it, l)
-        place_again(a, container_of(it, struct record, node));
+        place_again(a, container_of(it, struct forwarding, node));
 }
 
 /* The few at the head of its queues at once, all others in slices. */
@@ -406,9 +408,9 @@ void agent_link_changed(struct agent *a, uint32_t link)
 static void place_unbooked_again(struct agent *a, struct list *l)
 {
     list_for_each_safe (it, l) {
-        struct record *r = container_of(it, struct record, node);
-        if (r->booking == 0)
-            place_again(a, r);
+        struct forwarding *f = container_of(it, struct forwarding, node);
+        if (f->booking == 0)
+            place_again(a, f);
     }
 }
 
@@ -440,10 +442,12 @@ uint64_t agent_life_ms(const struct agent *a, struct agent_now now)
 
 uint64_t agent_left_ms(const struct agent *a, uint64_t key, struct agent_now now)
 {
-    const struct record *r = record_find(a, key);
-    if (r == NULL || r->expires <= now.now)
+    const struct forwarding *f = forwarding_find(a, key);
+    if (f == NULL || f->bundle->expires <= now.now)
         return 0;
-    return r->expires == TICK_NEVER ? UINT64_MAX : (r->expires - now.now + TICK_MS - 1) / TICK_MS;
+    return f->bundle->expires == TICK_NEVER
+               ? UINT64_MAX
+               : (f->bundle->expires - now.now + TICK_MS - 1) / TICK_MS;
 }
 
 uint64_t agent_life(const struct agent *a)
@@ -481,12 +485,12 @@ static void wake_up(const struct agent *a, struct record *r, const struct agent_
 
 static void place_restored(struct agent *a)
 {
-    struct record *r = container_of(list_first(&a->restored), struct record, node);
+    struct forwarding *f = container_of(list_first(&a->restored), struct forwarding, node);
     struct agent_head h;
-    list_sub(&r->node);
-    record_head(r, &h);
-    wake_up(a, r, &h);
-    place_head(a, r, &h);
+    list_sub(&f->node);
+    record_head(f->bundle, &h);
+    wake_up(a, f->bundle, &h);
+    place_head(a, f, &h);
 }
 
 bool agent_places(const struct agent *a)

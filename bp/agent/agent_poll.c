@@ -76,20 +76,20 @@ static int poll_answer(struct agent *a, struct agent_action *out)
 {
     if (list_empty(&a->answers))
         return 0;
-    struct record *r = container_of(list_first(&a->answers), struct record, answer);
+    struct forwarding *f = container_of(list_first(&a->answers), struct forwarding, answer);
     *out = (struct agent_action){
-        .kind = r->answer_refusal == REFUSE_NONE ? AGENT_CONFIRM : AGENT_REFUSED,
-        .key = r->key,
-        .token = r->token,
-        .from_link = r->origin == BUNDLE_FROM_LINK,
-        .link = r->in_link,
-        .refusal = r->answer_refusal,
-        .keep = r->answer_refusal != REFUSE_NONE,
+        .kind = f->bundle->answer_refusal == REFUSE_NONE ? AGENT_CONFIRM : AGENT_REFUSED,
+        .key = f->key,
+        .token = f->bundle->token,
+        .from_link = f->bundle->origin == BUNDLE_FROM_LINK,
+        .link = f->bundle->in_link,
+        .refusal = f->bundle->answer_refusal,
+        .keep = f->bundle->answer_refusal != REFUSE_NONE,
     };
-    agent_head_id(slice_of(r->head, r->head_len), r->id_off, &out->id);
-    list_sub(&r->answer);
-    if (r->state == STATE_NOT_STORED)
-        free(r);
+    agent_head_id(slice_of(f->bundle->head, f->bundle->head_len), f->bundle->id_off, &out->id);
+    list_sub(&f->answer);
+    if (f->state == STATE_NOT_STORED)
+        free(f->bundle);
     return 1;
 }
 
@@ -106,19 +106,19 @@ static int poll_recall(struct agent *a, struct agent_action *out)
 {
     if (list_empty(&a->recalls))
         return 0;
-    struct record *r = container_of(list_first(&a->recalls), struct record, answer);
-    list_sub(&r->answer);
-    const bool from_link = state_is_live(r->state); /* for an application it has ended already */
-    *out = (struct agent_action){.kind = AGENT_RECALL, .key = r->key, .from_link = from_link};
+    struct forwarding *f = container_of(list_first(&a->recalls), struct forwarding, answer);
+    list_sub(&f->answer);
+    const bool from_link = state_is_live(f->state); /* for an application it has ended already */
+    *out = (struct agent_action){.kind = AGENT_RECALL, .key = f->key, .from_link = from_link};
     if (from_link) {
-        assert(r->state == STATE_RECALLED);
-        out->link = (uint32_t)r->link;
+        assert(f->state == STATE_RECALLED);
+        out->link = (uint32_t)f->link;
         return 1;
     }
-    assert(r->state == STATE_ENDED);
-    out->reg = r->token;
-    if (record_derived(r))
-        a->polled = r; /* else the removal follows */
+    assert(f->state == STATE_ENDED);
+    out->reg = f->bundle->token;
+    if (forwarding_derived(f))
+        a->polled = f->bundle; /* else the removal follows */
     return 1;
 }
 
@@ -126,15 +126,15 @@ static int poll_removal(struct agent *a, struct agent_action *out)
 {
     if (list_empty(&a->removals))
         return 0;
-    struct record *r = container_of(list_first(&a->removals), struct record, node);
-    list_sub(&r->node);
-    assert(r->state == STATE_ENDED);
-    *out = (struct agent_action){.kind = AGENT_REMOVE, .key = r->key};
-    if (r->mark_len > 0 && record_until_ms(a, r) > agent_life(a)) {
-        out->mark_id = record_mark(r);
-        out->mark_until_ms = record_until_ms(a, r);
+    struct forwarding *f = container_of(list_first(&a->removals), struct forwarding, node);
+    list_sub(&f->node);
+    assert(f->state == STATE_ENDED);
+    *out = (struct agent_action){.kind = AGENT_REMOVE, .key = f->key};
+    if (f->bundle->mark_len > 0 && record_until_ms(a, f->bundle) > agent_life(a)) {
+        out->mark_id = record_mark(f->bundle);
+        out->mark_until_ms = record_until_ms(a, f->bundle);
     }
-    a->polled = r;
+    a->polled = f->bundle;
     return 1;
 }
 

@@ -91,106 +91,106 @@ static bool front_has_room(const struct queue *q, const struct band *b, uint64_t
 
 /* May the bundle's bytes stay in memory, or come there, although the memory is full? */
 static bool keeps_bytes(const struct queue *q, const struct band *b, uint64_t ahead,
-                        const struct record *r)
+                        const struct forwarding *f)
 {
-    if (r->link == TO_ENDPOINT)
+    if (f->link == TO_ENDPOINT)
         return q->open && ahead + b->front_len + count_given(q) + q->verifying == 0;
     return ahead + b->front_len == 0;
 }
 
 /* The few at the head of a link's queues are in none. */
-static void enter_kind(struct agent *a, struct record *r, const struct agent_head *h)
+static void enter_kind(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    if (r->link != TO_ENDPOINT && r->role != ROLE_COPY)
-        kind_enter(a, r, h);
+    if (f->link != TO_ENDPOINT && f->bundle->role != ROLE_COPY)
+        kind_enter(a, f, h);
 }
 
-void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_priority priority,
-               const struct agent_head *h)
+void queue_add(struct agent *a, struct queue *q, struct forwarding *f,
+               enum bundle_priority priority, const struct agent_head *h)
 {
-    assert(r->queue == NULL && priority < BUNDLE_PRIORITIES);
-    struct band *b = bands_get(&q->bands, priority, r->qos.ordinal);
-    r->queue = q;
-    r->priority = (uint8_t)priority;
+    assert(f->queue == NULL && priority < BUNDLE_PRIORITIES);
+    struct band *b = bands_get(&q->bands, priority, f->bundle->qos.ordinal);
+    f->queue = q;
+    f->priority = (uint8_t)priority;
     q->bundles++;
-    q->bytes += r->bytes;
+    q->bytes += f->bundle->bytes;
     q->backlog[priority].bundles++;
-    q->backlog[priority].bytes += r->bytes;
-    if (r->link != TO_ENDPOINT)
-        party_enter(a, r);
-    bool stays = r->link != TO_ENDPOINT || keeps_bytes(q, b, 0, r) ||
-                 (q->open ? memory_make_room(a, r, 0) : !memory_full(a, 0));
-    bool ahead = r->buf != NULL && stays && b->back.waiting == 0 && front_has_room(q, b, 0);
-    bands_add(a, &q->bands, b, r, !ahead);
+    q->backlog[priority].bytes += f->bundle->bytes;
+    if (f->link != TO_ENDPOINT)
+        party_enter(a, f);
+    bool stays = f->link != TO_ENDPOINT || keeps_bytes(q, b, 0, f) ||
+                 (q->open ? memory_make_room(a, f, 0) : !memory_full(a, 0));
+    bool ahead = f->buf != NULL && stays && b->back.waiting == 0 && front_has_room(q, b, 0);
+    bands_add(a, &q->bands, b, f, !ahead);
     if (!ahead)
-        enter_kind(a, r, h);
-    room_enter(a, r);
-    memory_rest(a, r);
-    (void)memory_make_room(a, r, 0);
+        enter_kind(a, f, h);
+    room_enter(a, f->bundle);
+    memory_rest(a, f);
+    (void)memory_make_room(a, f, 0);
     queue_wake(a, q);
     assert(q->bundles >= q->bands.waiting && q->backlog[priority].bundles > 0);
 }
 
-static void take_out(struct agent *a, struct record *r)
+static void take_out(struct agent *a, struct forwarding *f)
 {
-    struct queue *q = r->queue;
-    assert(q != NULL && state_is_queued(r->state));
-    assert(!state_is_given(r->state) || q->busy_len > 0);
-    kind_leave(a, r);
-    memory_wake(a, r);
-    turns_leave(a, r);
-    if (r->state == STATE_FRONT || r->state == STATE_BACK) {
-        bands_sub(a, &q->bands, r);
-    } else if (r->state == STATE_VERIFYING) {
-        turns_sub(a, &a->verifying, r);
+    struct queue *q = f->queue;
+    assert(q != NULL && state_is_queued(f->state));
+    assert(!state_is_given(f->state) || q->busy_len > 0);
+    kind_leave(a, f);
+    memory_wake(a, f);
+    turns_leave(a, f);
+    if (f->state == STATE_FRONT || f->state == STATE_BACK) {
+        bands_sub(a, &q->bands, f);
+    } else if (f->state == STATE_VERIFYING) {
+        turns_sub(a, &a->verifying, f);
         q->verifying--;
     } else {
-        list_sub(&r->node);
-        q->busy_len -= state_is_given(r->state);
-        sending_sub(a, r);
-        service_forget(&q->service, r->key);
+        list_sub(&f->node);
+        q->busy_len -= state_is_given(f->state);
+        sending_sub(a, f);
+        service_forget(&q->service, f->key);
         if (list_empty(&q->roomless))
             list_sub(&q->room_wait);
     }
-    if (r->state == STATE_RECALLED)
-        list_sub(&r->answer);
-    endpoint_release(r);
-    assert(r->band == NULL && list_empty(&r->node));
+    if (f->state == STATE_RECALLED)
+        list_sub(&f->answer);
+    endpoint_release(f);
+    assert(f->band == NULL && list_empty(&f->node));
 }
 
-void queue_leave(struct agent *a, struct record *r)
+void queue_leave(struct agent *a, struct forwarding *f)
 {
-    struct queue *q = r->queue;
-    assert(q->bundles > 0 && q->bytes >= r->bytes && q->backlog[r->priority].bundles > 0);
-    take_out(a, r);
-    room_leave(r);
+    struct queue *q = f->queue;
+    assert(q->bundles > 0 && q->bytes >= f->bundle->bytes && q->backlog[f->priority].bundles > 0);
+    take_out(a, f);
+    room_leave(f->bundle);
     q->bundles--;
-    q->bytes -= r->bytes;
-    q->backlog[r->priority].bundles--;
-    q->backlog[r->priority].bytes -= r->bytes;
-    party_leave(a, r);
-    r->queue = NULL;
-    r->rank = 0;
-    ask_ended(a, r, ROUTER_TAKEN_BACK);
-    if (r->link == TO_ENDPOINT)
+    q->bytes -= f->bundle->bytes;
+    q->backlog[f->priority].bundles--;
+    q->backlog[f->priority].bytes -= f->bundle->bytes;
+    party_leave(a, f);
+    f->queue = NULL;
+    f->rank = 0;
+    ask_ended(a, f, ROUTER_TAKEN_BACK);
+    if (f->link == TO_ENDPOINT)
         endpoint_tidy(a, q);
     else
         queue_wake(a, q);
 }
 
-static void rest_behind(struct agent *a, struct record *r)
+static void rest_behind(struct agent *a, struct forwarding *f)
 {
-    enter_kind(a, r, NULL);
-    memory_rest(a, r);
-    (void)memory_make_room(a, r, 0);
+    enter_kind(a, f, NULL);
+    memory_rest(a, f);
+    (void)memory_make_room(a, f, 0);
 }
 
 /* However many bundles return, few are next: the last ones move to the back. */
 static void trim_front(struct agent *a, struct queue *q, struct band *b, uint64_t most)
 {
     while (b->front_len > most) {
-        struct record *last = container_of(b->front.prev, struct record, node);
-        record_load_done(a, last);
+        struct forwarding *last = container_of(b->front.prev, struct forwarding, node);
+        forwarding_load_done(a, last);
         bands_move_back(a, &q->bands, last);
         rest_behind(a, last);
     }
@@ -207,40 +207,40 @@ void queue_close(struct agent *a, struct queue *q)
 
 enum stand { STAND_RETURNED, STAND_AGAIN, STAND_BEHIND };
 
-static void put_back(struct agent *a, struct record *r, enum stand stand)
+static void put_back(struct agent *a, struct forwarding *f, enum stand stand)
 {
-    struct queue *q = r->queue;
-    take_out(a, r);
-    struct band *b = bands_get(&q->bands, r->priority, r->qos.ordinal);
+    struct queue *q = f->queue;
+    take_out(a, f);
+    struct band *b = bands_get(&q->bands, f->priority, f->bundle->qos.ordinal);
     if (stand == STAND_BEHIND)
-        bands_add(a, &q->bands, b, r, true);
+        bands_add(a, &q->bands, b, f, true);
     else
-        bands_return(a, &q->bands, b, r, stand == STAND_AGAIN);
-    room_enter(a, r);
-    record_set_timer(a, r, r->expires);
-    if (r->state == STATE_BACK)
-        rest_behind(a, r);
+        bands_return(a, &q->bands, b, f, stand == STAND_AGAIN);
+    room_enter(a, f->bundle);
+    forwarding_set_timer(a, f, f->bundle->expires);
+    if (f->state == STATE_BACK)
+        rest_behind(a, f);
     else
         trim_front(a, q, b, (q->open ? q->window : 0) + PREFETCH);
-    memory_rest(a, r);
+    memory_rest(a, f);
     queue_wake(a, q);
 }
 
-void queue_return(struct agent *a, struct record *r)
+void queue_return(struct agent *a, struct forwarding *f)
 {
-    put_back(a, r, STAND_RETURNED);
+    put_back(a, f, STAND_RETURNED);
 }
 
-void queue_again(struct agent *a, struct record *r)
+void queue_again(struct agent *a, struct forwarding *f)
 {
-    put_back(a, r, STAND_AGAIN);
-    assert(r->state == STATE_BACK);
+    put_back(a, f, STAND_AGAIN);
+    assert(f->state == STATE_BACK);
 }
 
-void queue_behind(struct agent *a, struct record *r)
+void queue_behind(struct agent *a, struct forwarding *f)
 {
-    put_back(a, r, STAND_BEHIND);
-    assert(r->state == STATE_BACK);
+    put_back(a, f, STAND_BEHIND);
+    assert(f->state == STATE_BACK);
 }
 
 void queue_resume(struct agent *a, struct queue *q)
@@ -253,21 +253,21 @@ void queue_resume(struct agent *a, struct queue *q)
     assert(list_empty(&q->paused));
 }
 
-void queue_pause(struct agent *a, struct record *r, tick until)
+void queue_pause(struct agent *a, struct forwarding *f, tick until)
 {
-    struct queue *q = r->queue;
-    take_out(a, r);
-    room_enter(a, r);
-    r->state = STATE_PAUSED;
-    list_add_tail(&q->paused, &r->node);
-    enter_kind(a, r, NULL);
-    memory_rest(a, r);
-    record_set_timer(a, r, tick_min(r->expires, until));
+    struct queue *q = f->queue;
+    take_out(a, f);
+    room_enter(a, f->bundle);
+    f->state = STATE_PAUSED;
+    list_add_tail(&q->paused, &f->node);
+    enter_kind(a, f, NULL);
+    memory_rest(a, f);
+    forwarding_set_timer(a, f, tick_min(f->bundle->expires, until));
     queue_wake(a, q);
 }
 
 /* Others of its endpoint go on meanwhile. */
-void queue_verify(struct agent *a, struct record *whole)
+void queue_verify(struct agent *a, struct forwarding *whole)
 {
     struct queue *q = whole->queue;
     assert(whole->state == STATE_BUSY && q->busy_len > 0 && whole->taker == NULL);
@@ -280,9 +280,9 @@ void queue_verify(struct agent *a, struct record *whole)
     turns_add(a, &a->verifying, whole);
 }
 
-struct record *queue_verify_next(struct agent *a)
+struct forwarding *queue_verify_next(struct agent *a)
 {
-    struct record *whole = turns_first(a, &a->verifying, 0, 0);
+    struct forwarding *whole = turns_first(a, &a->verifying, 0, 0);
     if (whole == NULL)
         return NULL;
     struct queue *q = whole->queue;
@@ -295,56 +295,56 @@ struct record *queue_verify_next(struct agent *a)
     return whole;
 }
 
-void queue_retry(struct agent *a, struct record *r)
+void queue_retry(struct agent *a, struct forwarding *f)
 {
     const struct agent_config *c = &a->config;
-    r->pause = r->pause == 0 ? c->retry_min : tick_min(tick_add(r->pause, r->pause), c->retry_max);
-    assert(r->pause > 0);
-    queue_pause(a, r, tick_add(a->now.now, r->pause));
+    f->pause = f->pause == 0 ? c->retry_min : tick_min(tick_add(f->pause, f->pause), c->retry_max);
+    assert(f->pause > 0);
+    queue_pause(a, f, tick_add(a->now.now, f->pause));
 }
 
-int queue_load(struct agent *a, struct record *r, struct agent_action *out)
+int queue_load(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
-    assert(r->buf == NULL && !r->loading && record_stored(r));
-    r->loading = true;
-    a->loading_bytes += r->bytes;
-    *out = (struct agent_action){.kind = AGENT_LOAD, .key = r->key};
+    assert(f->buf == NULL && !f->loading && forwarding_stored(f));
+    f->loading = true;
+    a->loading_bytes += f->bundle->bytes;
+    *out = (struct agent_action){.kind = AGENT_LOAD, .key = f->key};
     return 1;
 }
 
-static int load_record(struct agent *a, struct record *r, struct agent_action *out)
+static int load_record(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
-    const int loads = r->role == ROLE_COPY    ? copies_load(a, r, out)
-                      : r->role == ROLE_WHOLE ? fragment_join(a, r, out)
-                                              : queue_load(a, r, out);
+    const int loads = f->bundle->role == ROLE_COPY    ? copies_load(a, f, out)
+                      : f->bundle->role == ROLE_WHOLE ? fragment_join(a, f, out)
+                                                      : queue_load(a, f, out);
     if (loads)
-        waste_loaded(r->queue, r->bytes);
+        waste_loaded(f->queue, f->bundle->bytes);
     return loads;
 }
 
 /* The first of a queue is loaded although the memory is full, if it can be given then. */
-static bool may_load_first(struct agent *a, const struct queue *q, const struct record *r)
+static bool may_load_first(struct agent *a, const struct queue *q, const struct forwarding *f)
 {
-    if (r->link == TO_ENDPOINT)
+    if (f->link == TO_ENDPOINT)
         return true;
-    const bool permits = sending_permits(a, q, r);
-    if (permits && sending_permits_load(a, r))
+    const bool permits = sending_permits(a, q, f);
+    if (permits && sending_permits_load(a, f))
         return true;
-    return (permits || q->sending > 0) && memory_make_room(a, r, r->bytes);
+    return (permits || q->sending > 0) && memory_make_room(a, f, f->bundle->bytes);
 }
 
 static void release_list(struct agent *a, struct list *l)
 {
     list_for_each (it, l) {
-        struct record *r = container_of(it, struct record, node);
-        if (record_can_load(r) && memory_full(a, 0))
-            record_release(a, r);
+        struct forwarding *f = container_of(it, struct forwarding, node);
+        if (forwarding_can_load(f) && memory_full(a, 0))
+            forwarding_release(a, f);
     }
 }
 
 /* The first bundle of a link's queue waits for bytes to return. With none of the link's in
  * transmission it pauses, and others go on: true. */
-static bool await_bytes(struct agent *a, struct queue *q, struct record *first)
+static bool await_bytes(struct agent *a, struct queue *q, struct forwarding *first)
 {
     if (q->sending == 0) {
         const tick more = tick_add(first->pause, first->pause), most = 8 * a->config.retry_min;
@@ -367,38 +367,38 @@ static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t
                       struct agent_action *out)
 {
     while (b->back.waiting > 0 && front_has_room(q, b, ahead)) {
-        struct record *r =
+        struct forwarding *f =
             turns_first(a, &b->back, q->window + PREFETCH, service_octets(&q->service));
-        const bool first = r->buf == NULL && keeps_bytes(q, b, ahead, r);
-        if (r->buf == NULL && !first && !memory_make_room(a, r, r->bytes))
+        const bool first = f->buf == NULL && keeps_bytes(q, b, ahead, f);
+        if (f->buf == NULL && !first && !memory_make_room(a, f, f->bundle->bytes))
             break;
-        kind_leave(a, r);
-        memory_wake(a, r);
-        bands_move_up(a, &q->bands, r);
-        if (first && !may_load_first(a, q, r))
+        kind_leave(a, f);
+        memory_wake(a, f);
+        bands_move_up(a, &q->bands, f);
+        if (first && !may_load_first(a, q, f))
             break; /* ready_band sees to it */
-        if (r->buf == NULL && load_record(a, r, out))
+        if (f->buf == NULL && load_record(a, f, out))
             return 1;
     }
     return 0;
 }
 
-static int give_next(struct agent *a, struct record *r, struct agent_action *out)
+static int give_next(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
-    assert(r->state == STATE_FRONT && r->buf != NULL);
-    struct queue *q = r->queue;
-    const enum bundle_priority priority = r->priority;
-    struct turn *place = r->place; /* until it is done */
-    r->place = NULL;
-    take_out(a, r);
-    r->place = place;
-    room_leave(r);
-    r->state = STATE_BUSY;
+    assert(f->state == STATE_FRONT && f->buf != NULL);
+    struct queue *q = f->queue;
+    const enum bundle_priority priority = f->priority;
+    struct turn *place = f->place; /* until it is done */
+    f->place = NULL;
+    take_out(a, f);
+    f->place = place;
+    room_leave(f->bundle);
+    f->state = STATE_BUSY;
     q->busy_len++;
-    list_add_tail(&q->busy, &r->node);
-    service_begin(&q->service, r->key, a->now.now);
-    record_set_timer(a, r, r->expires);
-    if (!(r->link == TO_ENDPOINT ? endpoint_action(a, r, out) : link_action(a, r, out)))
+    list_add_tail(&q->busy, &f->node);
+    service_begin(&q->service, f->key, a->now.now);
+    forwarding_set_timer(a, f, f->bundle->expires);
+    if (!(f->link == TO_ENDPOINT ? endpoint_action(a, f, out) : link_action(a, f, out)))
         return 0;
     assert(out->kind == AGENT_SEND || out->kind == AGENT_DELIVER);
     bands_served(&q->bands, priority, out->bundle->len);
@@ -414,15 +414,15 @@ static int ready_band(struct agent *a, struct queue *q, struct band *b, uint64_t
 {
     const uint64_t before = b->front_len;
     if (before > 0) {
-        struct record *r = container_of(list_first(&b->front), struct record, node);
-        if (r->buf == NULL && !r->loading) {
-            if (!may_load_first(a, q, r)) {
-                *moved = await_bytes(a, q, r) || *moved;
+        struct forwarding *f = container_of(list_first(&b->front), struct forwarding, node);
+        if (f->buf == NULL && !f->loading) {
+            if (!may_load_first(a, q, f)) {
+                *moved = await_bytes(a, q, f) || *moved;
                 return 0;
             }
-            if (load_record(a, r, out))
+            if (load_record(a, f, out))
                 return 1;
-            if (r->buf != NULL || r->state != STATE_FRONT) {
+            if (f->buf != NULL || f->state != STATE_FRONT) {
                 *moved = true;
                 return 0;
             }
@@ -460,20 +460,20 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
     list_sub(&q->sending_wait);
     if (waste_rests(a, q))
         return 0;
-    struct record *next = q->open ? sending_next(a, q) : NULL;
+    struct forwarding *next = q->open ? sending_next(a, q) : NULL;
     if (next != NULL)
         queue_return(a, next);
     for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
         const enum bundle_priority turn = bands_turn(&q->bands);
         if (turn != BUNDLE_PRIORITIES && count_given(q) < q->window) {
             struct band *b = bands_first(&q->bands, turn);
-            struct record *r = container_of(list_first(&b->front), struct record, node);
-            if (r->link == TO_ENDPOINT || sending_permits(a, q, r)) {
-                if (give_next(a, r, out))
+            struct forwarding *f = container_of(list_first(&b->front), struct forwarding, node);
+            if (f->link == TO_ENDPOINT || sending_permits(a, q, f)) {
+                if (give_next(a, f, out))
                     return 1;
                 continue;
             }
-            if (await_bytes(a, q, r))
+            if (await_bytes(a, q, f))
                 continue;
         }
         moved = false;
@@ -498,23 +498,23 @@ static void check_places(const struct queue *q)
         list_for_each (it, &b->back.ring)
             places += container_of(it, struct turn, node)->places;
         list_for_each (it, &b->front)
-            taken += container_of(it, struct record, node)->place != NULL;
+            taken += container_of(it, struct forwarding, node)->place != NULL;
     }
     list_for_each (it, &q->busy)
-        taken += container_of(it, struct record, node)->place != NULL;
+        taken += container_of(it, struct forwarding, node)->place != NULL;
     assert(places == taken);
 }
 
-/* For a list whose records are all in this state. */
+/* For a list in which all are in this state. */
 static void check_list(const struct list *l, enum record_state state, const struct band *b,
                        struct agent_backlog sum[BUNDLE_PRIORITIES])
 {
     list_for_each (it, l) {
-        const struct record *r = container_of(it, struct record, node);
-        assert((r->state == state || (state == STATE_BUSY && r->state == STATE_RECALLED)) &&
-               r->band == b && r->priority < BUNDLE_PRIORITIES);
-        sum[r->priority].bundles++;
-        sum[r->priority].bytes += r->bytes;
+        const struct forwarding *f = container_of(it, struct forwarding, node);
+        assert((f->state == state || (state == STATE_BUSY && f->state == STATE_RECALLED)) &&
+               f->band == b && f->priority < BUNDLE_PRIORITIES);
+        sum[f->priority].bundles++;
+        sum[f->priority].bytes += f->bundle->bytes;
     }
 }
 

@@ -11,23 +11,6 @@
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_storing.h"
 
-/* Keys are consecutive numbers: records that follow each other are neighbours in the table. */
-static uint64_t key_hash(uint64_t key)
-{
-    return key;
-}
-
-struct record *record_find(const struct agent *a, uint64_t key)
-{
-    struct hash_node *n = hash_find(&a->by_key, key_hash(key));
-    for (; n != NULL; n = hash_next(n)) {
-        struct record *r = container_of(n, struct record, by_key);
-        if (r->key == key)
-            return r;
-    }
-    return NULL;
-}
-
 struct slice record_id(const struct record *r)
 {
     return slice_of(r->head + r->id_off, r->head_len - r->id_off);
@@ -57,9 +40,6 @@ struct record *record_by_id(const struct agent *a, struct slice id, uint64_t has
     return NULL;
 }
 
-#define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
-#define FIT_LEAST 256      /* nor one for less than so many bytes */
-static_assert(FIT_LEAST >= BUNDLE_HEAD_IPN, "room of the usual size is not taken back");
 static_assert(AGENT_HEAD_MAX <= UINT16_MAX, "lengths and positions in a head have 16 bits");
 
 static uint64_t own_cost(const struct record *r)
@@ -81,13 +61,11 @@ static uint64_t charge_quota(const struct agent *a, const struct record *r)
 static struct record *make_record(struct agent *a, const struct agent_head *h, uint64_t key,
                                   uint64_t bytes)
 {
-    assert(key != 0 && record_find(a, key) == NULL);
     uint8_t head[AGENT_HEAD_MAX];
     size_t id_off, len = agent_head_encode(h, head, &id_off);
     struct record *r = calloc(1, sizeof *r + len);
     if (r == NULL)
         return NULL;
-    r->key = key;
     r->bytes = bytes;
     r->origin = h->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
     r->qos = h->qos;
@@ -95,16 +73,11 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     r->head_len = (uint16_t)len;
     r->id_off = (uint16_t)id_off;
     r->mark_len = (uint16_t)(len - id_off);
-    r->came_from.index = r->avoid.index = NO_LINK;
+    r->came_from.index = NO_LINK;
     memcpy(r->head, head, len);
-    list_init(&r->node);
-    list_init(&r->answer);
-    list_init(&r->alike);
-    list_init(&r->resting);
-    heap_node_init(&r->timer);
     for (size_t i = 0; i < sizeof r->claims / sizeof *r->claims; i++)
         heap_node_init(&r->claims[i]);
-    hash_add(&a->by_key, &r->by_key, key_hash(key));
+    forwarding_init(a, &r->forwarding, r, key);
     return r;
 }
 
@@ -180,7 +153,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     struct slice id = record_id(r);
     if (record_has_id(r))
         hash_add(&a->by_id, &r->by_id, agent_id_hash(a->config.seed, id));
-    assert(r->key == key && r->state == STATE_STORING);
+    assert(r->forwarding.key == key && r->forwarding.state == STATE_STORING);
     r->holder = *holder;
     record_count(a, r);
     *out = r;
@@ -196,19 +169,19 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
         return HELIO_ENOMEM;
     a->next_key++;
     r->role = ROLE_WHOLE;
-    r->state = STATE_DISPATCH_PENDING;
+    r->forwarding.state = STATE_DISPATCH_PENDING;
     r->payload_len = (size_t)as->total;
-    r->assembly = as;
-    as->whole = r;
+    r->forwarding.assembly = as;
+    as->whole = &r->forwarding;
     as->verified = false;
     as->first = NULL;
-    assert(as->whole == r && r->role == ROLE_WHOLE);
+    assert(as->whole->bundle == r && r->role == ROLE_WHOLE);
     return 0;
 }
 
-struct record *record_copy(struct agent *a, const struct record *original)
+struct forwarding *forwarding_copy(struct agent *a, const struct record *original)
 {
-    assert(original->role != ROLE_COPY && record_stored(original));
+    assert(original->role != ROLE_COPY && forwarding_stored(&original->forwarding));
     struct agent_head h;
     if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
         return NULL;
@@ -216,84 +189,41 @@ struct record *record_copy(struct agent *a, const struct record *original)
     struct record *r = make_record(a, &h, a->next_key, original->bytes);
     if (r == NULL)
         return NULL;
+    struct forwarding *f = &r->forwarding;
     a->next_key++;
     r->role = ROLE_COPY;
-    list_init(&r->sibling);
-    r->state = STATE_DISPATCH_PENDING;
-    r->payload_off = original->payload_off;
-    r->payload_len = original->payload_len;
-    r->arrived = original->arrived;
-    r->rest_ms = original->rest_ms;
-    r->expires = original->expires;
-    r->came_from = original->came_from;
-    r->avoid = original->avoid;
-    assert(r->queue == NULL && r->fan == NULL);
-    return r;
+    f->state = STATE_DISPATCH_PENDING;
+    f->bundle->payload_off = original->payload_off;
+    f->bundle->payload_len = original->payload_len;
+    f->bundle->arrived = original->arrived;
+    f->bundle->rest_ms = original->rest_ms;
+    f->bundle->expires = original->expires;
+    f->bundle->came_from = original->came_from;
+    f->avoid = original->forwarding.avoid;
+    assert(f->queue == NULL && f->bundle->fan == NULL);
+    return f;
 }
 
-bool record_can_load(const struct record *r)
+void record_leave_storing(struct agent *a, struct forwarding *f)
 {
-    return r->role != ROLE_WHOLE && !(r->role == ROLE_COPY && r->fan->original->role == ROLE_WHOLE);
-}
-
-void record_hold(struct agent *a, struct record *r, struct buf *b)
-{
-    assert(r->buf == NULL);
-    r->buf = b;
-    assert(b->refs > 0);
-    a->counters.memory_bytes += b->cap;
-    memory_rest(a, r);
-}
-
-void record_fit(struct agent *a, struct record *r)
-{
-    assert(r->buf != NULL && a->counters.memory_bytes >= r->buf->cap);
-    if (r->buf->refs != 1 || r->buf->len > FIT_MAX || r->buf->cap <= r->buf->len + FIT_LEAST)
-        return;
-    a->counters.memory_bytes -= r->buf->cap;
-    r->buf = buf_fit(r->buf);
-    a->counters.memory_bytes += r->buf->cap;
-}
-
-void record_release(struct agent *a, struct record *r)
-{
-    if (r->buf == NULL)
-        return;
-    assert(a->counters.memory_bytes >= r->buf->cap);
-    memory_wake(a, r);
-    a->counters.memory_bytes -= r->buf->cap;
-    buf_drop(r->buf);
-    r->buf = NULL;
-}
-
-void record_load_done(struct agent *a, struct record *r)
-{
-    assert(!r->loading || a->loading_bytes >= r->bytes);
-    if (r->loading)
-        a->loading_bytes -= r->bytes;
-    r->loading = false;
-}
-
-void record_leave_storing(struct agent *a, struct record *r)
-{
-    assert(r->state == STATE_STORING && a->counters.storing > 0);
-    assert(a->counters.storing_bytes >= record_cost(r));
-    storing_leave(a, r);
+    assert(f->state == STATE_STORING && a->counters.storing > 0);
+    assert(a->counters.storing_bytes >= record_cost(f->bundle));
+    storing_leave(a, f);
     a->counters.storing--;
-    a->counters.storing_bytes -= record_cost(r);
-    bound_arrive(a, r);
+    a->counters.storing_bytes -= record_cost(f->bundle);
+    bound_arrive(a, f->bundle);
 }
 
-static void leave_lists(struct agent *a, struct record *r)
+static void leave_lists(struct agent *a, struct forwarding *f)
 {
-    if (r->state == STATE_REASSEMBLY_PENDING && r->assembly->whole == NULL)
-        r->assembly->stale = true;
-    if (r->state == STATE_STORING)
-        record_leave_storing(a, r);
-    else if (state_is_queued(r->state))
-        queue_leave(a, r);
+    if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole == NULL)
+        f->assembly->stale = true;
+    if (f->state == STATE_STORING)
+        record_leave_storing(a, f);
+    else if (state_is_queued(f->state))
+        queue_leave(a, f);
     else
-        list_sub(&r->node);
+        list_sub(&f->node);
 }
 
 /* May the id be remembered as a duplicate? Not if the bundle was forwarded, or lost in transmission
@@ -323,40 +253,40 @@ static void remember_id(struct agent *a, struct record *r)
 }
 
 /* Out of all lists and tables, and without bytes. */
-static void detach_record(struct agent *a, struct record *r)
+static void detach_record(struct agent *a, struct forwarding *f)
 {
-    const bool stored = record_stored(r);
-    const bool taken_back = r->state == STATE_RECALLED && r->link == TO_ENDPOINT;
-    assert(state_is_live(r->state));
-    room_leave(r);
-    kind_leave(a, r);
-    leave_lists(a, r);
-    r->state = stored ? STATE_ENDED : STATE_NOT_STORED;
-    record_load_done(a, r);
-    agenda_sub(&a->timers, &r->timer);
-    hash_sub(&a->by_key, &r->by_key);
-    if (record_has_id(r))
-        hash_sub(&a->by_id, &r->by_id);
-    record_release(a, r);
-    declined_forget(a, r);
+    const bool stored = forwarding_stored(f);
+    const bool taken_back = f->state == STATE_RECALLED && f->link == TO_ENDPOINT;
+    assert(state_is_live(f->state));
+    room_leave(f->bundle);
+    kind_leave(a, f);
+    leave_lists(a, f);
+    f->state = stored ? STATE_ENDED : STATE_NOT_STORED;
+    forwarding_load_done(a, f);
+    agenda_sub(&a->timers, &f->timer);
+    hash_sub(&a->by_key, &f->by_key);
+    if (record_has_id(f->bundle))
+        hash_sub(&a->by_id, &f->bundle->by_id);
+    forwarding_release(a, f);
+    declined_forget(a, f);
     if (taken_back) /* the application gets a RECALL; then a derived record is freed */
-        list_add_tail(&a->recalls, &r->answer);
-    assert(r->buf == NULL && !heap_has(&r->timer));
+        list_add_tail(&a->recalls, &f->answer);
+    assert(f->buf == NULL && !heap_has(&f->timer));
 }
 
-static void free_unless_recalled(struct record *r)
+static void free_unless_recalled(struct forwarding *f)
 {
-    if (list_empty(&r->answer))
-        free(r);
+    if (list_empty(&f->answer))
+        free(f->bundle);
 }
 
-static void end_copy(struct agent *a, struct record *r, enum agent_end why)
+static void end_copy(struct agent *a, struct forwarding *f, enum agent_end why)
 {
-    const struct holder holder = r->holder;
-    struct assembly *as = r->assembly; /* the assembly of a piece, or NULL */
+    const struct holder holder = f->bundle->holder;
+    struct assembly *as = f->assembly; /* the assembly of a piece, or NULL */
     a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
-    copies_sub(a, r, why);
-    free_unless_recalled(r);
+    copies_sub(a, f, why);
+    free_unless_recalled(f);
     if (as == NULL)
         return;
     quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
@@ -369,7 +299,8 @@ static void note_id(struct agent *a, struct record *r, enum agent_end why, bool 
 {
     /* One that took several routes is not needed again: it would take all of them. */
     const bool final = is_final(why) || r->role == ROLE_GROUP || fanned;
-    if (record_stored(r) && r->origin == BUNDLE_FROM_LINK && record_has_id(r) && final) {
+    if (forwarding_stored(&r->forwarding) && r->origin == BUNDLE_FROM_LINK && record_has_id(r) &&
+        final) {
         remember_id(a, r);
         return;
     }
@@ -378,51 +309,42 @@ static void note_id(struct agent *a, struct record *r, enum agent_end why, bool 
         returns_forwarded(&a->returns, r->by_id.hash);
 }
 
-static void end_bundle(struct agent *a, struct record *r, enum agent_end why, bool fanned)
+static void end_bundle(struct agent *a, struct forwarding *f, enum agent_end why, bool fanned)
 {
-    const struct holder holder = r->holder;
-    struct assembly *as = r->assembly; /* a fragment of it, or NULL */
-    record_uncount(a, r);
-    quota_left(a, r, &holder);
-    note_id(a, r, why, fanned);
+    const struct holder holder = f->bundle->holder;
+    struct assembly *as = f->assembly; /* a fragment of it, or NULL */
+    record_uncount(a, f->bundle);
+    quota_left(a, f->bundle, &holder);
+    note_id(a, f->bundle, why, fanned);
     if (why == END_FORWARDED || why == END_DELIVERED)
-        quota_prove(a, r);
+        quota_prove(a, f->bundle);
     if (as != NULL)
         quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
-    if (record_stored(r))
-        list_add_tail(&a->removals, &r->node);
+    if (forwarding_stored(f))
+        list_add_tail(&a->removals, &f->node);
     else
-        free_unless_recalled(r); /* or its refusal is to be answered */
+        free_unless_recalled(f); /* or its refusal is to be answered */
     if (as != NULL)
         fragment_leave(a, as, why);
     quota_close(a, &holder);
 }
 
-void record_end(struct agent *a, struct record *r, enum agent_end why)
+void forwarding_end(struct agent *a, struct forwarding *f, enum agent_end why)
 {
-    if (record_stored(r) && r->role != ROLE_COPY)
-        emit_end(a, r, why);
-    detach_record(a, r);
-    if (r->role == ROLE_COPY) {
-        end_copy(a, r, why);
+    if (forwarding_stored(f) && f->bundle->role != ROLE_COPY)
+        emit_end(a, f, why);
+    detach_record(a, f);
+    if (f->bundle->role == ROLE_COPY) {
+        end_copy(a, f, why);
         return;
     }
-    const bool fanned = r->fan != NULL;
-    r->fan = NULL;
-    if (r->role == ROLE_WHOLE) {
-        struct assembly *as = r->assembly;
-        free_unless_recalled(r);
+    const bool fanned = f->bundle->fan != NULL;
+    f->bundle->fan = NULL;
+    if (f->bundle->role == ROLE_WHOLE) {
+        struct assembly *as = f->assembly;
+        free_unless_recalled(f);
         fragment_end_all(a, as, why);
         return;
     }
-    end_bundle(a, r, why, fanned);
-}
-
-void record_set_timer(struct agent *a, struct record *r, tick due)
-{
-    /* Timers of one moment are served by priority. */
-    const unsigned rank = BUNDLE_PRIORITIES - 1u - r->qos.priority;
-    int rc = agenda_set(&a->timers, &r->timer, due, rank);
-    assert(rc == 0); /* record_new reserved its place */
-    (void)rc;
+    end_bundle(a, f, why, fanned);
 }

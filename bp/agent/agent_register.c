@@ -95,8 +95,8 @@ int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, ui
 static void abandon_list(struct agent *a, struct list *l)
 {
     while (!list_empty(l)) {
-        struct record *r = container_of(list_first(l), struct record, node);
-        copies_abandon(a, r);
+        struct forwarding *f = container_of(list_first(l), struct forwarding, node);
+        copies_abandon(a, f);
     }
 }
 
@@ -106,7 +106,7 @@ static void empty_own(struct agent *a, struct registration *g)
     memory_open(a, &g->queue, false);
     list_sub(&g->queue.node);
     list_for_each (it, &g->queue.busy)
-        emit_declined(a, container_of(it, struct record, node), g->reg, "application is gone");
+        emit_declined(a, container_of(it, struct forwarding, node), g->reg, "application is gone");
     abandon_list(a, &g->queue.busy);
     bands_each(&g->queue.bands, abandon_list, a);
     abandon_list(a, &g->queue.paused);
@@ -119,12 +119,12 @@ static void return_shared(struct agent *a, struct registration *g)
 {
     struct queue *q = &g->endpoint->queue;
     for (struct list *before, *it = q->busy.prev; it != &q->busy; it = before) {
-        struct record *r = container_of(it, struct record, node);
+        struct forwarding *f = container_of(it, struct forwarding, node);
         before = it->prev;
-        if (r->taker != g)
+        if (f->taker != g)
             continue;
-        emit_declined(a, r, g->reg, "application is gone");
-        queue_return(a, r);
+        emit_declined(a, f, g->reg, "application is gone");
+        queue_return(a, f);
     }
     assert(g->given == 0 && q->owed >= g->owed && q->window >= g->window);
     q->owed -= g->owed;

@@ -125,13 +125,14 @@ void agent_report_head(struct agent *a, const struct agent_head *h, enum status_
         agent_report_now(a, h, item, reason);
 }
 
-void agent_report(struct agent *a, const struct record *r, enum status_item item,
+void agent_report(struct agent *a, const struct forwarding *f, enum status_item item,
                   enum status_reason reason)
 {
-    if (!a->config.status_reports || r->role == ROLE_COPY) /* the bundle is reported, once */
+    if (!a->config.status_reports ||
+        f->bundle->role == ROLE_COPY) /* the bundle is reported, once */
         return;
     struct agent_head h;
-    record_head(r, &h);
+    record_head(f->bundle, &h);
     agent_report_head(a, &h, item, reason);
 }
 
@@ -153,16 +154,16 @@ bool agent_consume(struct agent *a, const struct bundle *b)
 }
 
 /* Here come records in fragments, those of this node's own, and what an earlier version stored. */
-void agent_administer(struct agent *a, struct record *r)
+void agent_administer(struct agent *a, struct forwarding *f)
 {
     struct agent_head h;
-    record_head(r, &h);
+    record_head(f->bundle, &h);
     if (h.flags & BUNDLE_IS_ADMIN) {
-        read_record(a, slice_of(buf_data(r->buf) + r->payload_off, r->payload_len));
-        emit_application(a, BUNDLE_DELIVERED, r, 0);
-        record_end(a, r, END_DELIVERED);
+        read_record(a, slice_of(buf_data(f->buf) + f->bundle->payload_off, f->bundle->payload_len));
+        emit_application(a, BUNDLE_DELIVERED, f, 0);
+        forwarding_end(a, f, END_DELIVERED);
     } else {
         agent_report_head(a, &h, STATUS_DELETED, REASON_DESTINATION_UNAVAILABLE);
-        record_end(a, r, END_DELETED);
+        forwarding_end(a, f, END_DELETED);
     }
 }

@@ -9,7 +9,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
 {
     struct agent_head h;
     size_t id_off;
-    if (key == 0 || key == UINT64_MAX || record_find(a, key) != NULL)
+    if (key == 0 || key == UINT64_MAX || forwarding_find(a, key) != NULL)
         return HELIO_EINVAL;
     agent_restore_key(a, key); /* in any case: the store keeps a bundle with a damaged head */
     int rc = agent_head_decode(head, &h, &id_off);
@@ -29,11 +29,11 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     struct record *r;
     if (record_new(a, &h, key, bytes, &holder, &r) < 0)
         goto no_memory;
-    fragment_entered(a, r, as);
-    emit_record(a, BUNDLE_RESTORED, r);
-    r->state = STATE_DISPATCH_PENDING;
-    r->link = TO_ENDPOINT;
-    list_add_tail(&a->restored, &r->node);
+    fragment_entered(a, &r->forwarding, as);
+    emit_record(a, BUNDLE_RESTORED, &r->forwarding);
+    r->forwarding.state = STATE_DISPATCH_PENDING;
+    r->forwarding.link = TO_ENDPOINT;
+    list_add_tail(&a->restored, &r->forwarding.node);
     a->place = true;
     if (!h.from_link)
         agent_restore_sequence(a, h.id.sequence + 1);

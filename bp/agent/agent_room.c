@@ -205,9 +205,11 @@ static struct heap *heap_of(const struct record *r, int of)
 
 void room_enter(struct agent *a, struct record *r)
 {
-    if (!a->config.drop_when_full || record_derived(r) || r->assembly != NULL)
+    if (!a->config.drop_when_full || forwarding_derived(&r->forwarding) ||
+        r->forwarding.assembly != NULL)
         return;
-    assert(record_stored(r) && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
+    assert(forwarding_stored(&r->forwarding) && r->holder.peer != NULL &&
+           r->qos.priority < BUNDLE_PRIORITIES);
     /* Without memory for its heap entries it is never displaced. */
     for (int of = 0; of < OF_ALL; of++)
         (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
@@ -281,7 +283,7 @@ static struct record *find_least(const struct agent *a, const struct need *n)
 /* Counts its use of the limits as free, or as used again. */
 static void count_free(struct agent *a, struct record *r, bool is_free)
 {
-    const uint64_t memory = r->buf == NULL ? 0 : r->buf->cap;
+    const uint64_t memory = r->forwarding.buf == NULL ? 0 : r->forwarding.buf->cap;
     assert(!is_free || a->counters.memory_bytes >= memory);
     if (is_free) {
         record_uncount(a, r);
@@ -327,8 +329,8 @@ void room_cancel(struct agent *a, struct room *room)
 void room_take(struct agent *a, struct room *room)
 {
     for (size_t i = 0; i < room->len; i++) {
-        agent_report(a, room->of[i], STATUS_DELETED, REASON_DEPLETED_STORAGE);
-        record_end(a, room->of[i], END_DROPPED);
+        agent_report(a, &room->of[i]->forwarding, STATUS_DELETED, REASON_DEPLETED_STORAGE);
+        forwarding_end(a, &room->of[i]->forwarding, END_DROPPED);
     }
     room->len = 0;
 }

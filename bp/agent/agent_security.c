@@ -94,11 +94,11 @@ enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bund
 }
 
 /* The first fragment has all blocks of the bundle (RFC 9171 §5.8). */
-int secure_piece(struct agent *a, struct assembly *as, const struct record *piece)
+int secure_piece(struct agent *a, struct assembly *as, const struct forwarding *piece)
 {
     struct agent_head h;
     struct bundle b;
-    record_head(piece, &h);
+    record_head(piece->bundle, &h);
     if (a->security == NULL || as->frame != NULL || h.id.offset != 0 ||
         !security_policy_receives(a->security, &h.id.source, &h.destination))
         return 0;
@@ -114,7 +114,7 @@ int secure_piece(struct agent *a, struct assembly *as, const struct record *piec
 }
 
 /* The whole bundle as it was before it was cut. NULL: no memory, or no frame. */
-static struct buf *build_whole(const struct record *whole)
+static struct buf *build_whole(const struct forwarding *whole)
 {
     struct bundle b;
     struct buf *frame = whole->assembly->frame;
@@ -125,27 +125,27 @@ static struct buf *build_whole(const struct record *whole)
 }
 
 /* The decrypted payload replaces the received one: it is not longer. */
-static bool take_payload(struct record *whole, struct buf *made)
+static bool take_payload(struct forwarding *whole, struct buf *made)
 {
     struct bundle b;
-    if (!view_made(made, &b) || b.payload.len > whole->payload_len)
+    if (!view_made(made, &b) || b.payload.len > whole->bundle->payload_len)
         return false;
-    assert(whole->payload_off == 0 && whole->buf->refs == 1);
+    assert(whole->bundle->payload_off == 0 && whole->buf->refs == 1);
     memcpy(buf_data(whole->buf), b.payload.data, b.payload.len);
-    whole->payload_len = b.payload.len;
+    whole->bundle->payload_len = b.payload.len;
     return true;
 }
 
 /* *len: bytes of the bundle. */
-static enum security_reason verify_whole(struct agent *a, struct record *whole, uint64_t *len)
+static enum security_reason verify_whole(struct agent *a, struct forwarding *whole, uint64_t *len)
 {
     struct security_outcome outcome = {.reason = SECURITY_REASON_ERROR};
     struct security_undo undo;
     struct buf *bytes = build_whole(whole);
     struct bundle b;
     struct agent_head h;
-    record_head(whole, &h);
-    *len = bytes == NULL ? whole->bytes : bytes->len;
+    record_head(whole->bundle, &h);
+    *len = bytes == NULL ? whole->bundle->bytes : bytes->len;
     if (bytes != NULL && view_made(bytes, &b))
         security_policy_receive(a->security, bytes, &b, a->now.dtn_ms, &undo, &outcome);
     enum security_reason reason = outcome.reason;
@@ -158,15 +158,15 @@ static enum security_reason verify_whole(struct agent *a, struct record *whole, 
     return reason;
 }
 
-static bool is_receiver(const struct agent *a, const struct record *whole)
+static bool is_receiver(const struct agent *a, const struct forwarding *whole)
 {
     struct agent_head h;
-    record_head(whole, &h);
+    record_head(whole->bundle, &h);
     return a->security != NULL &&
            security_policy_receives(a->security, &h.id.source, &h.destination);
 }
 
-bool secure_waits(struct agent *a, struct record *whole)
+bool secure_waits(struct agent *a, struct forwarding *whole)
 {
     struct assembly *as = whole->assembly;
     assert(whole->state == STATE_BUSY && whole->buf != NULL && as->first != NULL);
@@ -180,15 +180,15 @@ bool secure_waits(struct agent *a, struct record *whole)
 /* The link that is charged for the verification. The security blocks are in the first fragment, and
  * they cause the cost; senders of other fragments are not responsible. After a restart, or when
  * that link was removed, another link of the same peer is charged. */
-static int find_payer(const struct agent *a, const struct record *first)
+static int find_payer(const struct agent *a, const struct forwarding *first)
 {
-    const int link = link_of(a, &first->came_from);
+    const int link = link_of(a, &first->bundle->came_from);
     if (link != NO_LINK)
         return link;
     for (uint32_t i = 0; i < a->links_cap; i++) {
         const struct link *l = a->links[i];
-        if (l != NULL && !eid_is_none(&l->peer) && first->holder.peer != NULL &&
-            quota_peer_id(&l->peer) == first->holder.peer->by_id.hash)
+        if (l != NULL && !eid_is_none(&l->peer) && first->bundle->holder.peer != NULL &&
+            quota_peer_id(&l->peer) == first->bundle->holder.peer->by_id.hash)
             return (int)i;
     }
     return -1;
@@ -197,11 +197,11 @@ static int find_payer(const struct agent *a, const struct record *first)
 bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *out)
 {
     agent_begin(a, now);
-    struct record *whole = queue_verify_next(a);
+    struct forwarding *whole = queue_verify_next(a);
     if (whole == NULL)
         return false;
     *out = (struct agent_verified){.link = find_payer(a, whole->assembly->first),
-                                   .bytes = whole->bytes};
+                                   .bytes = whole->bundle->bytes};
     const enum security_reason reason =
         is_receiver(a, whole) ? verify_whole(a, whole, &out->bytes) : SECURITY_PASSED;
     out->passed = reason == SECURITY_PASSED;
@@ -212,6 +212,6 @@ bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *
     else if (out->absent)
         queue_verify(a, whole);
     else
-        record_end(a, whole, END_INSECURE); /* it is freed */
+        forwarding_end(a, whole, END_INSECURE); /* it is freed */
     return true;
 }

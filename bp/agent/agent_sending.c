@@ -87,31 +87,31 @@ static uint64_t count_sending(const struct agent *a, const struct queue *q)
     return a->counters.sending_bytes - (beyond == NULL || beyond == q ? 0 : beyond->sending);
 }
 
-bool sending_permits(const struct agent *a, const struct queue *q, const struct record *r)
+bool sending_permits(const struct agent *a, const struct queue *q, const struct forwarding *f)
 {
     const uint64_t all = count_sending(a, q);
     if (a->counters.sending_bytes == 0 || record_memory_max(a) == UINT64_MAX)
         return true;
-    if (!record_rewrites(r) && !memory_crowded(a))
+    if (!record_rewrites(f->bundle) && !memory_crowded(a))
         return true; /* the link refers to the bytes in memory */
-    const uint64_t piece = split_limit(a, r);
-    const uint64_t bytes = piece != 0 && piece < r->bytes ? piece : r->bytes;
+    const uint64_t piece = split_limit(a, f);
+    const uint64_t bytes = piece != 0 && piece < f->bundle->bytes ? piece : f->bundle->bytes;
     const uint64_t own = q->sending + bytes;
     if (own <= least_part(a))
         return true;
-    const bool moves = r->buf != NULL && memory_crowded(a); /* its bytes in memory are released */
-    if (bytes > memory_left(a) + (moves ? r->buf->cap : 0))
+    const bool moves = f->buf != NULL && memory_crowded(a); /* its bytes in memory are released */
+    if (bytes > memory_left(a) + (moves ? f->buf->cap : 0))
         return false;
     const uint64_t part = link_part(a), rest = less(rest_of(a), all + bytes);
     return own <= part || own - part <= rest ||
            (q->sending == 0 && (rest >= left_part(a) || a->sending_beyond == NULL));
 }
 
-bool sending_permits_load(const struct agent *a, const struct record *r)
+bool sending_permits_load(const struct agent *a, const struct forwarding *f)
 {
-    return record_memory_max(a) == UINT64_MAX || r->bytes <= least_part(a) ||
+    return record_memory_max(a) == UINT64_MAX || f->bundle->bytes <= least_part(a) ||
            (a->counters.sending_bytes == 0 && a->loading_bytes == 0) ||
-           r->bytes <= less(memory_left(a), record_memory_max(a) / 8);
+           f->bundle->bytes <= less(memory_left(a), record_memory_max(a) / 8);
 }
 
 void sending_wait(struct agent *a, struct queue *q)
@@ -120,39 +120,39 @@ void sending_wait(struct agent *a, struct queue *q)
         list_add_tail(&a->sending_waits, &q->sending_wait);
 }
 
-void sending_add(struct agent *a, struct record *r, const struct buf *out)
+void sending_add(struct agent *a, struct forwarding *f, const struct buf *out)
 {
-    assert(r->sending == 0 && r->queue != NULL);
-    if (out == r->buf)
+    assert(f->sending == 0 && f->queue != NULL);
+    if (out == f->buf)
         return;
-    r->sending = out->cap;
-    r->queue->sending += out->cap;
+    f->sending = out->cap;
+    f->queue->sending += out->cap;
     a->counters.sending_bytes += out->cap;
     const uint64_t part = link_part(a), rest = less(rest_of(a), a->counters.sending_bytes);
-    const bool first = r->queue->sending == out->cap && out->cap > part;
+    const bool first = f->queue->sending == out->cap && out->cap > part;
     if (first && a->sending_beyond == NULL && rest < left_part(a) && out->cap - part > rest)
-        a->sending_beyond = r->queue;
+        a->sending_beyond = f->queue;
 }
 
-void sending_await_room(struct agent *a, struct record *r, bool again)
+void sending_await_room(struct agent *a, struct forwarding *f, bool again)
 {
-    struct queue *q = r->queue;
-    assert(r->state == STATE_PAUSED && q->sending == 0);
-    list_sub(&r->node);
+    struct queue *q = f->queue;
+    assert(f->state == STATE_PAUSED && q->sending == 0);
+    list_sub(&f->node);
     if (again)
-        list_add_head(&q->roomless, &r->node);
+        list_add_head(&q->roomless, &f->node);
     else
-        list_add_tail(&q->roomless, &r->node);
+        list_add_tail(&q->roomless, &f->node);
     if (list_empty(&q->room_wait))
         list_add_tail(&a->room_waits, &q->room_wait);
 }
 
-struct record *sending_next(const struct agent *a, const struct queue *q)
+struct forwarding *sending_next(const struct agent *a, const struct queue *q)
 {
     if (list_empty(&q->roomless))
         return NULL;
-    struct record *r = container_of(list_first(&q->roomless), struct record, node);
-    return sending_permits(a, q, r) ? r : NULL;
+    struct forwarding *f = container_of(list_first(&q->roomless), struct forwarding, node);
+    return sending_permits(a, q, f) ? f : NULL;
 }
 
 /* As many as the returned bytes are enough for: each loads its bundle. They wait behind the others
@@ -165,12 +165,12 @@ static void wake_roomless(struct agent *a, uint64_t returned)
     for (; it != NULL && looks < LOOKS && woken < returned; looks++, it = next) {
         next = it->next == &a->room_waits ? NULL : it->next;
         struct queue *q = container_of(it, struct queue, room_wait);
-        const struct record *r = q->open ? sending_next(a, q) : NULL;
-        if (r == NULL)
+        const struct forwarding *f = q->open ? sending_next(a, q) : NULL;
+        if (f == NULL)
             continue;
-        if (woken > 0 && r->bytes > returned - woken)
+        if (woken > 0 && f->bundle->bytes > returned - woken)
             return;
-        woken += r->bytes;
+        woken += f->bundle->bytes;
         list_sub(it);
         list_add_tail(&a->room_waits, it);
         queue_wake(a, q);
@@ -191,16 +191,16 @@ static void wake_waits(struct agent *a)
     }
 }
 
-void sending_sub(struct agent *a, struct record *r)
+void sending_sub(struct agent *a, struct forwarding *f)
 {
-    if (r->sending == 0)
+    if (f->sending == 0)
         return;
-    assert(r->queue->sending >= r->sending && a->counters.sending_bytes >= r->sending);
-    r->queue->sending -= r->sending;
-    a->counters.sending_bytes -= r->sending;
-    const uint64_t returned = r->sending;
-    r->sending = 0;
-    if (a->sending_beyond == r->queue && r->queue->sending == 0)
+    assert(f->queue->sending >= f->sending && a->counters.sending_bytes >= f->sending);
+    f->queue->sending -= f->sending;
+    a->counters.sending_bytes -= f->sending;
+    const uint64_t returned = f->sending;
+    f->sending = 0;
+    if (a->sending_beyond == f->queue && f->queue->sending == 0)
         a->sending_beyond = NULL;
     wake_waits(a);
     wake_roomless(a, returned);
@@ -214,7 +214,7 @@ void sending_check(const struct agent *a, const struct queue *q)
 {
     uint64_t sending = 0;
     list_for_each (it, &q->busy)
-        sending += container_of(it, struct record, node)->sending;
+        sending += container_of(it, struct forwarding, node)->sending;
     assert(sending == q->sending);
     assert(a->sending_beyond != q || sending > 0);
     assert(list_empty(&q->roomless) || q->gone || !list_empty(&q->room_wait));

@@ -17,12 +17,12 @@
 #define LENGTH_MAX 8 /* the payload's length can take so many bytes more than that of one byte */
 #define HEAD_MORE 18 /* offset and total length */
 
-static struct buf *next_fragment(struct record *r, const struct bundle *b, uint64_t limit,
+static struct buf *next_fragment(struct forwarding *f, const struct bundle *b, uint64_t limit,
                                  const char **why)
 {
-    uint64_t left = b->payload.len - r->sent_to, len = left;
+    uint64_t left = b->payload.len - f->sent_to, len = left;
     if (limit != 0) {
-        struct buf *least = bundle_fragment(b, r->sent_to, 1);
+        struct buf *least = bundle_fragment(b, f->sent_to, 1);
         if (least == NULL)
             return NULL;
         uint64_t head = least->len - 1 + LENGTH_MAX;
@@ -33,58 +33,59 @@ static struct buf *next_fragment(struct record *r, const struct bundle *b, uint6
         }
         len = left < limit - head ? left : limit - head;
     }
-    struct buf *f = bundle_fragment(b, r->sent_to, len);
-    if (f == NULL)
+    struct buf *fragment = bundle_fragment(b, f->sent_to, len);
+    if (fragment == NULL)
         return NULL;
-    assert(limit == 0 || f->len <= limit);
-    r->in_hand = len;
-    const uint64_t more = f->len - len;
-    r->hand_head = more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
-    return f;
+    assert(limit == 0 || fragment->len <= limit);
+    f->in_hand = len;
+    const uint64_t more = fragment->len - len;
+    f->hand_head = more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
+    return fragment;
 }
 
-struct buf *split_next(struct record *r, const struct bundle *b, uint64_t limit, const char **why)
+struct buf *split_next(struct forwarding *f, const struct bundle *b, uint64_t limit,
+                       const char **why)
 {
-    assert(r->in_hand == 0 && r->sent_to <= b->payload.len);
-    if (r->sent_to > 0)
-        return next_fragment(r, b, limit, why);
+    assert(f->in_hand == 0 && f->sent_to <= b->payload.len);
+    if (f->sent_to > 0)
+        return next_fragment(f, b, limit, why);
     struct buf *whole = bundle_encode_copy(b);
     if (whole == NULL || limit == 0 || whole->len <= limit)
         return whole;
     buf_drop(whole);
     if ((b->flags & BUNDLE_NO_FRAGMENT) == 0 && b->payload.len > 0)
-        return next_fragment(r, b, limit, why);
+        return next_fragment(f, b, limit, why);
     *why = "longer than the link can carry";
     return NULL;
 }
 
-uint64_t split_limit(const struct agent *a, const struct record *r)
+uint64_t split_limit(const struct agent *a, const struct forwarding *f)
 {
-    uint64_t link = link_at(a, r->link)->bundle_max;
-    return link == 0 || (r->fits != 0 && r->fits < link) ? r->fits : link;
+    uint64_t link = link_at(a, f->link)->bundle_max;
+    return link == 0 || (f->fits != 0 && f->fits < link) ? f->fits : link;
 }
 
-uint64_t split_rest(const struct record *r)
+uint64_t split_rest(const struct forwarding *f)
 {
-    assert(r->sent_to < r->bytes);
-    return r->sent_to == 0 ? r->bytes : r->bytes - r->sent_to + HEAD_MORE;
+    assert(f->sent_to < f->bundle->bytes);
+    return f->sent_to == 0 ? f->bundle->bytes : f->bundle->bytes - f->sent_to + HEAD_MORE;
 }
 
-enum split_more split_follows(struct record *r)
+enum split_more split_follows(struct forwarding *f)
 {
     struct agent_head h;
-    if (r->in_hand == 0) /* it was sent as a whole, as most are */
+    if (f->in_hand == 0) /* it was sent as a whole, as most are */
         return SPLIT_DONE;
-    record_head(r, &h);
-    const uint64_t bytes = r->in_hand + r->hand_head;
-    r->sent_to += r->in_hand;
-    bool more = r->sent_to < h.payload_len;
-    r->in_hand = 0;
-    assert(r->sent_to <= h.payload_len);
+    record_head(f->bundle, &h);
+    const uint64_t bytes = f->in_hand + f->hand_head;
+    f->sent_to += f->in_hand;
+    bool more = f->sent_to < h.payload_len;
+    f->in_hand = 0;
+    assert(f->sent_to <= h.payload_len);
     if (!more)
         return SPLIT_DONE;
-    if (r->fits == 0)
+    if (f->fits == 0)
         return SPLIT_THIS_WAY;
-    r->fits -= bytes < r->fits ? bytes : r->fits;
-    return r->fits < ROUTER_FITS_MIN ? SPLIT_ASK_ANEW : SPLIT_THIS_WAY;
+    f->fits -= bytes < f->fits ? bytes : f->fits;
+    return f->fits < ROUTER_FITS_MIN ? SPLIT_ASK_ANEW : SPLIT_THIS_WAY;
 }

@@ -50,67 +50,67 @@ static void note_party(struct agent *a, const struct holder *h)
     s->party = party;
 }
 
-void storing_enter(struct agent *a, struct record *r)
+void storing_enter(struct agent *a, struct forwarding *f)
 {
     struct storing *s = &a->storing;
-    assert(r->state == STATE_STORING && r->turn == NULL);
-    note_party(a, &r->holder);
+    assert(f->state == STATE_STORING && f->turn == NULL);
+    note_party(a, &f->bundle->holder);
     if (s->waiting.waiting > 0 || !has_room(a)) {
-        turns_add(a, &s->waiting, r);
+        turns_add(a, &s->waiting, f);
         return;
     }
-    s->given += storing_cost(r);
-    list_add_tail(&s->ready, &r->node);
+    s->given += storing_cost(f->bundle);
+    list_add_tail(&s->ready, &f->node);
 }
 
-void storing_leave(struct agent *a, struct record *r)
+void storing_leave(struct agent *a, struct forwarding *f)
 {
     struct storing *s = &a->storing;
-    if (r->turn != NULL) {
-        turns_sub(a, &s->waiting, r);
+    if (f->turn != NULL) {
+        turns_sub(a, &s->waiting, f);
         return;
     }
-    list_sub(&r->node);
-    assert(s->given >= storing_cost(r));
-    s->given -= storing_cost(r);
+    list_sub(&f->node);
+    assert(s->given >= storing_cost(f->bundle));
+    s->given -= storing_cost(f->bundle);
 }
 
-static struct record *take_waiting(struct agent *a)
+static struct forwarding *take_waiting(struct agent *a)
 {
     struct storing *s = &a->storing;
-    struct record *r = has_room(a) ? turns_first(a, &s->waiting, 0, 0) : NULL;
-    if (r == NULL)
+    struct forwarding *f = has_room(a) ? turns_first(a, &s->waiting, 0, 0) : NULL;
+    if (f == NULL)
         return NULL;
-    turns_take(a, &s->waiting, r);
-    s->given += storing_cost(r);
-    return r;
+    turns_take(a, &s->waiting, f);
+    s->given += storing_cost(f->bundle);
+    return f;
 }
 
-static struct record *take_next(struct agent *a)
+static struct forwarding *take_next(struct agent *a)
 {
     struct list *l = list_first(&a->storing.ready);
     if (l == NULL)
         return take_waiting(a);
     list_sub(l);
-    return container_of(l, struct record, node);
+    return container_of(l, struct forwarding, node);
 }
 
 int storing_poll(struct agent *a, struct agent_action *out)
 {
     struct storing *s = &a->storing;
-    struct record *r = take_next(a);
-    if (r == NULL)
+    struct forwarding *f = take_next(a);
+    if (f == NULL)
         return 0;
-    assert(r->state == STATE_STORING && r->buf != NULL);
+    assert(f->state == STATE_STORING && f->buf != NULL);
     *out = (struct agent_action){
         .kind = AGENT_STORE,
-        .key = r->key,
-        .head = slice_of(r->head, r->head_len),
-        .bundle = buf_keep(r->buf),
+        .key = f->key,
+        .head = slice_of(f->bundle->head, f->bundle->head_len),
+        .bundle = buf_keep(f->buf),
     };
-    if (r->sequence_end > s->sequence_end)
-        s->sequence_end = r->sequence_end;
-    out->sequence_end = r->sequence_end > a->sequence_noted ? s->sequence_end : 0;
+    if (f->sequence_end > s->sequence_end)
+        s->sequence_end = f->sequence_end;
+    out->sequence_end = f->sequence_end > a->sequence_noted ? s->sequence_end : 0;
     return 1;
 }
 

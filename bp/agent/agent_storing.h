@@ -7,8 +7,8 @@
 
 /* enter: the bundle was accepted. leave: it is no longer in STATE_STORING. */
 void storing_init(struct storing *s);
-void storing_enter(struct agent *a, struct record *r);
-void storing_leave(struct agent *a, struct record *r);
+void storing_enter(struct agent *a, struct forwarding *f);
+void storing_leave(struct agent *a, struct forwarding *f);
 int storing_poll(struct agent *a, struct agent_action *out);
 /* given: cost of all bundles in STATE_STORING that do not wait; waiting: number of those that
  * do. */

@@ -72,9 +72,9 @@ static uint64_t key_of(const struct agent *a, const struct turns *t, const struc
     return hash_mix(a->config.seed, id, at);
 }
 
-static int64_t cost_of(const struct record *r)
+static int64_t cost_of(const struct forwarding *f)
 {
-    return (int64_t)r->bytes + TURN_BUNDLE;
+    return (int64_t)f->bundle->bytes + TURN_BUNDLE;
 }
 
 /* fee: what a new one pays in advance. */
@@ -98,22 +98,22 @@ static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *part
 }
 
 /* A copy has the accounts of its bundle, a joined bundle those of its first fragment. */
-static const struct holder *holder_of(const struct record *r)
+static const struct holder *holder_of(const struct forwarding *f)
 {
-    if (r->role == ROLE_COPY)
-        return &r->fan->original->holder;
-    return r->role == ROLE_WHOLE ? &r->assembly->holder : &r->holder;
+    if (f->bundle->role == ROLE_COPY)
+        return &f->bundle->fan->original->holder;
+    return f->bundle->role == ROLE_WHOLE ? &f->assembly->holder : &f->bundle->holder;
 }
 
-uint64_t turns_party(const struct record *r)
+uint64_t turns_party(const struct forwarding *f)
 {
-    const struct holder *h = holder_of(r);
+    const struct holder *h = holder_of(f);
     return h->user != NULL ? h->user->by_id.hash : h->peer->by_id.hash;
 }
 
-bool turns_gone(const struct record *r)
+bool turns_gone(const struct forwarding *f)
 {
-    const struct holder *h = holder_of(r);
+    const struct holder *h = holder_of(f);
     return h->user == NULL && h->peer->links == 0;
 }
 
@@ -178,14 +178,14 @@ static void judge_party(struct agent *a, struct turns *t, struct turn *party, bo
         enter_away(a, t, party);
 }
 
-static struct turn *find_turn(struct agent *a, struct turns *t, const struct record *r)
+static struct turn *find_turn(struct agent *a, struct turns *t, const struct forwarding *f)
 {
-    const struct holder *h = holder_of(r);
+    const struct holder *h = holder_of(f);
     if (h->source != NULL && h->peer != NULL) {
-        const uint64_t party_id = turns_party(r), id = h->source->by_id.hash;
+        const uint64_t party_id = turns_party(f), id = h->source->by_id.hash;
         struct turn *source = t->recent;
         if (source == NULL || source->id != id || source->party->id != party_id) {
-            const int64_t fee = t->in_advance && h->user == NULL ? cost_of(r) : 0;
+            const int64_t fee = t->in_advance && h->user == NULL ? cost_of(f) : 0;
             struct turn *party = get_turn(a, t, NULL, party_id, fee);
             source = party == NULL ? NULL : get_turn(a, t, party, id, 0);
         }
@@ -276,9 +276,9 @@ static void give_credit(struct turn *x, int64_t bytes)
         x->of->common->credit += bytes;
 }
 
-static void count_in(struct turns *t, struct turn *x, struct record *r)
+static void count_in(struct turns *t, struct turn *x, struct forwarding *f)
 {
-    r->turn = x;
+    f->turn = x;
     x->waiting++;
     x->party->waiting++;
     if (x->party->away)
@@ -286,65 +286,65 @@ static void count_in(struct turns *t, struct turn *x, struct record *r)
     t->waiting++;
 }
 
-void turns_add(struct agent *a, struct turns *t, struct record *r)
+void turns_add(struct agent *a, struct turns *t, struct forwarding *f)
 {
-    assert(r->turn == NULL && list_empty(&r->node));
-    struct turn *x = find_turn(a, t, r);
-    list_add_tail(&x->ring, &r->node);
-    count_in(t, x, r);
+    assert(f->turn == NULL && list_empty(&f->node));
+    struct turn *x = find_turn(a, t, f);
+    list_add_tail(&x->ring, &f->node);
+    count_in(t, x, f);
 }
 
 /* Had the one at n its turn, and that before r? */
-static bool is_older(const struct turn *x, const struct list *n, const struct record *r)
+static bool is_older(const struct turn *x, const struct list *n, const struct forwarding *f)
 {
-    const struct record *other = container_of(n, struct record, node);
-    return n != &x->ring && other->rank > 0 && other->rank < r->rank;
+    const struct forwarding *other = container_of(n, struct forwarding, node);
+    return n != &x->ring && other->rank > 0 && other->rank < f->rank;
 }
 
 /* Searches from the latest returned bundle, because most return in order, rising or falling. */
-static void enter_ring(struct turn *x, struct record *r)
+static void enter_ring(struct turn *x, struct forwarding *f)
 {
-    /* r is inserted after it */
+    /* f is inserted after it */
     struct list *at = x->returned == NULL ? &x->ring : &x->returned->node;
     int steps = RETURN_STEPS;
-    while (at != &x->ring && !is_older(x, at, r) && steps-- > 0)
+    while (at != &x->ring && !is_older(x, at, f) && steps-- > 0)
         at = at->prev;
-    while (is_older(x, at->next, r) && steps-- > 0)
+    while (is_older(x, at->next, f) && steps-- > 0)
         at = at->next;
-    list_add_head(at, &r->node);
-    x->returned = r;
+    list_add_head(at, &f->node);
+    x->returned = f;
 }
 
-void turns_return(struct agent *a, struct turns *t, struct record *r, bool pays)
+void turns_return(struct agent *a, struct turns *t, struct forwarding *f, bool pays)
 {
-    assert(r->turn == NULL && list_empty(&r->node) && r->rank > 0);
-    struct turn *x = find_turn(a, t, r);
-    enter_ring(x, r);
-    count_in(t, x, r);
+    assert(f->turn == NULL && list_empty(&f->node) && f->rank > 0);
+    struct turn *x = find_turn(a, t, f);
+    enter_ring(x, f);
+    count_in(t, x, f);
     if (pays)
         return;
-    give_credit(x, cost_of(r));
+    give_credit(x, cost_of(f));
 }
 
-bool turns_older(struct agent *a, struct turns *t, const struct record *r)
+bool turns_older(struct agent *a, struct turns *t, const struct forwarding *f)
 {
     if (t->waiting == 0)
         return false;
-    const struct turn *x = find_turn(a, t, r);
-    return is_older(x, x->ring.next, r);
+    const struct turn *x = find_turn(a, t, f);
+    return is_older(x, x->ring.next, f);
 }
 
-void turns_sub(struct agent *a, struct turns *t, struct record *r)
+void turns_sub(struct agent *a, struct turns *t, struct forwarding *f)
 {
-    struct turn *x = r->turn;
+    struct turn *x = f->turn;
     assert(x != NULL && x->waiting > 0 && x->party->waiting > 0 && t->waiting > 0);
     struct turn *party = x->party;
-    if (x->returned == r) {
-        struct list *before = r->node.prev;
-        x->returned = before == &x->ring ? NULL : container_of(before, struct record, node);
+    if (x->returned == f) {
+        struct list *before = f->node.prev;
+        x->returned = before == &x->ring ? NULL : container_of(before, struct forwarding, node);
     }
-    list_sub(&r->node);
-    r->turn = NULL;
+    list_sub(&f->node);
+    f->turn = NULL;
     x->waiting--;
     party->waiting--;
     if (party->away)
@@ -381,7 +381,7 @@ static bool has_older(const struct turn *x)
     const struct turn *u = x->party == NULL ? NULL : x->party->unproven;
     if (x->after == 0 || u == NULL || u == x || u->waiting == 0)
         return false;
-    return container_of(list_first(&u->ring), struct record, node)->key < x->after;
+    return container_of(list_first(&u->ring), struct forwarding, node)->key < x->after;
 }
 
 /* Finds the next turn with fewer than `part` places and without older bundles in another turn. */
@@ -402,7 +402,7 @@ static struct turn *turn_of(struct agent *a, struct turns *t, struct list *ring,
     }
 }
 
-struct record *turns_first(struct agent *a, struct turns *t, uint64_t places, uint64_t octets)
+struct forwarding *turns_first(struct agent *a, struct turns *t, uint64_t places, uint64_t octets)
 {
     if (t->waiting == 0)
         return NULL;
@@ -411,29 +411,29 @@ struct record *turns_first(struct agent *a, struct turns *t, uint64_t places, ui
     if (party == t->common)
         party = turn_of(a, t, &t->away, UINT64_MAX);
     struct turn *source = turn_of(a, t, &party->ring, UINT64_MAX);
-    return container_of(list_first(&source->ring), struct record, node);
+    return container_of(list_first(&source->ring), struct forwarding, node);
 }
 
-void turns_take_place(struct agent *a, struct turns *t, struct record *r)
+void turns_take_place(struct agent *a, struct turns *t, struct forwarding *f)
 {
-    assert(r->place == NULL);
-    r->place = r->turn->party;
-    r->place->places++;
-    if (r->place->away)
+    assert(f->place == NULL);
+    f->place = f->turn->party;
+    f->place->places++;
+    if (f->place->away)
         t->common->places++;
-    t->octets += r->bytes;
-    turns_take(a, t, r);
+    t->octets += f->bundle->bytes;
+    turns_take(a, t, f);
 }
 
-void turns_leave(struct agent *a, struct record *r)
+void turns_leave(struct agent *a, struct forwarding *f)
 {
-    struct turn *x = r->place;
+    struct turn *x = f->place;
     if (x == NULL)
         return;
     struct turns *t = x->of;
-    assert(x->places > 0 && t->octets >= r->bytes);
-    r->place = NULL;
-    t->octets -= r->bytes;
+    assert(x->places > 0 && t->octets >= f->bundle->bytes);
+    f->place = NULL;
+    t->octets -= f->bundle->bytes;
     if (x->away)
         t->common->places--;
     if (--x->places > 0 || t->visited)
@@ -447,11 +447,11 @@ void turns_leave(struct agent *a, struct record *r)
         free_turn(a, t, t->common);
 }
 
-void turns_take(struct agent *a, struct turns *t, struct record *r)
+void turns_take(struct agent *a, struct turns *t, struct forwarding *f)
 {
-    struct turn *x = r->turn;
-    give_credit(x, -cost_of(r));
-    turns_sub(a, t, r);
+    struct turn *x = f->turn;
+    give_credit(x, -cost_of(f));
+    turns_sub(a, t, f);
 }
 
 void turns_each(struct turns *t, void (*fn)(struct agent *a, struct list *l), struct agent *a)
@@ -486,7 +486,7 @@ static uint64_t check_source(const struct turn *source, const struct turn *party
 {
     uint64_t n = 0;
     list_for_each (it, &source->ring) {
-        assert(container_of(it, struct record, node)->turn == source);
+        assert(container_of(it, struct forwarding, node)->turn == source);
         n++;
     }
     assert(party->unproven != source || source->after == 0);

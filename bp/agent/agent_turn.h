@@ -8,7 +8,7 @@
 #include "base/list.h"
 
 struct agent;
-struct record;
+struct forwarding;
 
 /* A party (a neighbour, or a user of applications), or one of its sources. Of a source's bundles,
  * those with a rank (they had their turn and were returned) precede all others, in order of
@@ -30,7 +30,7 @@ struct turn {
     /* Of a source: its bundles with lower keys belong to `unproven`, and go first. */
     uint64_t after;
     /* Of a source: the latest returned bundle, of those here; or NULL. */
-    struct record *returned;
+    struct forwarding *returned;
 };
 
 /* Parties take turns by bytes, and so do the sources of each party. So no party waits for more than
@@ -57,27 +57,27 @@ struct turns {
 
 void turns_init(struct turns *t);
 /* The party of a bundle: its user, or its neighbour. */
-uint64_t turns_party(const struct record *r);
+uint64_t turns_party(const struct forwarding *f);
 /* Is it of a neighbour that has no link now? */
-bool turns_gone(const struct record *r);
+bool turns_gone(const struct forwarding *f);
 /* Adds a bundle that is in no list after all others of its source. */
-void turns_add(struct agent *a, struct turns *t, struct record *r);
+void turns_add(struct agent *a, struct turns *t, struct forwarding *f);
 /* The same for a bundle that had its turn and was not forwarded. It is not counted again (pays: it
  * is), and is inserted by its rank before the other bundles of its source. */
-void turns_return(struct agent *a, struct turns *t, struct record *r, bool pays);
+void turns_return(struct agent *a, struct turns *t, struct forwarding *f, bool pays);
 /* Is a bundle of the same source here that had its turn before this one? */
-bool turns_older(struct agent *a, struct turns *t, const struct record *r);
-void turns_sub(struct agent *a, struct turns *t, struct record *r);
+bool turns_older(struct agent *a, struct turns *t, const struct forwarding *f);
+void turns_sub(struct agent *a, struct turns *t, struct forwarding *f);
 /* The bundle whose turn it is; NULL: none. The same one is returned until it is taken or another
  * call is made. places: number of bundles in transmission at once; no party uses more than an equal
  * part of them while others with fewer wait; 0: not limited. octets: above this number of octets in
  * places, further bundles are useless (0: unknown); then turns go only by bytes. */
-struct record *turns_first(struct agent *a, struct turns *t, uint64_t places, uint64_t octets);
+struct forwarding *turns_first(struct agent *a, struct turns *t, uint64_t places, uint64_t octets);
 /* Takes the bundle out; its bytes count in this round. */
-void turns_take(struct agent *a, struct turns *t, struct record *r);
+void turns_take(struct agent *a, struct turns *t, struct forwarding *f);
 /* The same, and it uses one of its party's places until turns_leave. */
-void turns_take_place(struct agent *a, struct turns *t, struct record *r);
-void turns_leave(struct agent *a, struct record *r);
+void turns_take_place(struct agent *a, struct turns *t, struct forwarding *f);
+void turns_leave(struct agent *a, struct forwarding *f);
 /* Calls fn with each list of bundles, in any order; fn may take bundles out. */
 void turns_each(struct turns *t, void (*fn)(struct agent *a, struct list *l), struct agent *a);
 void turns_free(struct agent *a); /* of all queues, which must be unused */

@@ -7,30 +7,30 @@
 
 #include "bp/agent/agent_impl.h"
 
-void record_failed(struct record *r, const char *reason)
+void forwarding_failed(struct forwarding *f, const char *reason)
 {
-    r->tries += r->tries < UINT32_MAX;
-    r->failed = reason != NULL ? reason : "taken back before it was sent";
+    f->tries += f->tries < UINT32_MAX;
+    f->failed = reason != NULL ? reason : "taken back before it was sent";
 }
 
-static void look_at_queue(const struct record *r, struct agent_why *out)
+static void look_at_queue(const struct forwarding *f, struct agent_why *out)
 {
-    const struct queue *q = r->queue;
-    assert(q->bundles > 0 && q->bytes >= r->bytes);
+    const struct queue *q = f->queue;
+    assert(q->bundles > 0 && q->bytes >= f->bundle->bytes);
     out->ahead = q->bundles - 1;
-    out->ahead_bytes = q->bytes - r->bytes;
+    out->ahead_bytes = q->bytes - f->bundle->bytes;
     out->open = q->open;
     out->busy = q->busy_len;
     out->window = q->window;
-    if (r->state == STATE_PAUSED && heap_has(&r->timer) && r->timer.due < r->expires)
-        out->until = r->timer.due;
+    if (f->state == STATE_PAUSED && heap_has(&f->timer) && f->timer.due < f->bundle->expires)
+        out->until = f->timer.due;
 }
 
-static void look_for_route(const struct agent *a, const struct record *r, struct agent_why *out)
+static void look_for_route(const struct agent *a, const struct forwarding *f, struct agent_why *out)
 {
     struct agent_head h;
-    record_head(r, &h);
-    const struct ask_answer answer = ask_router(a, r, &h);
+    record_head(f->bundle, &h);
+    const struct ask_answer answer = ask_router(a, f, &h);
     out->none = answer.none;
     out->too_late = answer.too_late;
     out->arrival = answer.arrival;
@@ -39,19 +39,19 @@ static void look_for_route(const struct agent *a, const struct record *r, struct
 
 bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out)
 {
-    const struct record *r = record_find(a, key);
+    const struct forwarding *f = forwarding_find(a, key);
     *out = (struct agent_why){.until = TICK_NEVER};
-    if (r == NULL || !agent_bundle_find(a, key, &out->is))
+    if (f == NULL || !agent_bundle_find(a, key, &out->is))
         return false;
-    out->tries = r->tries;
-    out->failed = r->failed;
-    out->expires = r->expires;
-    out->declined_len = declined_list(a, r, out->declined);
-    out->ways = r->fan != NULL ? r->fan->len : 0;
-    if (state_is_queued(r->state))
-        look_at_queue(r, out);
-    else if (r->state == STATE_NO_ROUTE)
-        look_for_route(a, r, out);
+    out->tries = f->tries;
+    out->failed = f->failed;
+    out->expires = f->bundle->expires;
+    out->declined_len = declined_list(a, f, out->declined);
+    out->ways = f->bundle->fan != NULL ? f->bundle->fan->len : 0;
+    if (state_is_queued(f->state))
+        look_at_queue(f, out);
+    else if (f->state == STATE_NO_ROUTE)
+        look_for_route(a, f, out);
     return true;
 }
 
