@@ -199,15 +199,15 @@ static void free_records(struct agent *a)
     list_for_each_safe (it, &a->answers) {
         struct forwarding *f = container_of(it, struct forwarding, answer);
         if (f->state == STATE_NOT_STORED)
-            free(f->bundle);
+            forwarding_free(f);
     }
     list_for_each_safe (it, &a->recalls) {
         struct forwarding *f = container_of(it, struct forwarding, answer);
         if (f->state == STATE_ENDED && forwarding_derived(f))
-            free(f->bundle);
+            forwarding_free(f);
     }
     list_for_each_safe (it, &a->removals) {
-        free(container_of(it, struct forwarding, node)->bundle);
+        forwarding_free(container_of(it, struct forwarding, node));
     }
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     while (n != NULL) {
@@ -216,9 +216,9 @@ static void free_records(struct agent *a)
         kind_leave(a, f);
         list_sub(&f->resting); /* the bundle of a copy may be freed */
         forwarding_release(a, f);
-        if (f->bundle->role != ROLE_COPY)
+        if (!forwarding_is_copy(f))
             free(f->bundle->fan);
-        free(f->bundle);
+        forwarding_free(f);
         n = next;
     }
 }
@@ -275,7 +275,7 @@ static enum status_reason expiry_reason(const struct agent *a, const struct reco
 {
     struct agent_head h;
     record_head(r, &h);
-    assert(r->doomed || r->expires <= a->now.now);
+    assert(r->forwarding.doomed || r->expires <= a->now.now);
     bool overridden = h.expires_ms - h.arrived_ms == a->config.lifetime_max_ms;
     return overridden ? REASON_TRAFFIC_PARED : REASON_LIFETIME_EXPIRED;
 }
@@ -295,7 +295,7 @@ static void delete_record(struct agent *a, struct forwarding *f)
 
 bool agent_overdue(struct agent *a, struct forwarding *f)
 {
-    if (f->bundle->doomed)
+    if (f->doomed)
         delete_record(a, f);
     else if (f->bundle->expires <= a->now.now)
         expire_record(a, f);
@@ -411,7 +411,7 @@ int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
  * it, and the bundle ends with the link's answer. */
 static bool end_due(struct agent *a, struct forwarding *f)
 {
-    bool over = f->bundle->doomed || f->bundle->expires <= a->now.now;
+    bool over = f->doomed || f->bundle->expires <= a->now.now;
     if (!over || !state_is_given(f->state)) /* nor is one that waits for agent_verify */
         return agent_overdue(a, f);
     if (f->link == TO_ENDPOINT) {
@@ -431,7 +431,7 @@ static void doom_copy(struct agent *a, struct forwarding *c)
 {
     if (c->state == STATE_REASSEMBLY_PENDING && c->assembly->whole != NULL)
         c = c->assembly->whole;
-    c->bundle->doomed = true;
+    c->doomed = true;
     if (c->state == STATE_COPIED)
         copies_each(a, c->bundle, doom_copy);
     else
@@ -447,7 +447,7 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
     if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole != NULL)
         f = f->assembly->whole;
     /* What the binder has in hand ends with its outcome. */
-    f->bundle->doomed = true;
+    f->doomed = true;
     if (f->state == STATE_COPIED)
         copies_each(a, f->bundle, doom_copy);
     else if (f->state != STATE_STORING)

@@ -151,7 +151,7 @@ enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int ca
 struct ask_answer ask_router(const struct agent *a, const struct forwarding *f,
                              const struct agent_head *h)
 {
-    if (f->bundle->role == ROLE_WHOLE || agent_is_here(a, &h->destination))
+    if (forwarding_is_whole(f) || agent_is_here(a, &h->destination))
         return (struct ask_answer){.link = TO_ENDPOINT};
     uint32_t declined[AGENT_DECLINES_MAX];
     struct router_query q = {

@@ -179,7 +179,7 @@ void bound_check(const struct agent *a)
     for (struct hash_node *n = hash_walk(&a->by_key, NULL); n != NULL;
          n = hash_walk(&a->by_key, n)) {
         const struct forwarding *f = container_of(n, struct forwarding, by_key);
-        reserved[QUOTA_BUNDLES] += f->bundle->holder.in_reserve;
+        reserved[QUOTA_BUNDLES] += !forwarding_is_copy(f) && f->bundle->holder.in_reserve;
         storing += f->state == STATE_STORING &&
                    find_route_share(a, &f->bundle->holder.destination_link) != NULL;
     }

@@ -43,7 +43,7 @@ struct state_rules {
     const char *at_here;
 };
 
-static const struct state_rules record_states[STATE_COUNT] = {
+static const struct state_rules legal_states[STATE_COUNT] = {
     [STATE_STORING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, NEVER, NEVER, NEVER, NEVER,
                        NEVER, NEVER, NEVER, NEVER, NEVER, "storing", "storing"},
     [STATE_DISPATCH_PENDING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, NEVER,
@@ -77,7 +77,7 @@ static bool holds(enum holding rule, bool is)
 
 static enum retention retention_of(const struct forwarding *f)
 {
-    const struct state_rules *s = &record_states[f->state];
+    const struct state_rules *s = &legal_states[f->state];
     return f->link == TO_ENDPOINT ? s->here : s->link;
 }
 
@@ -85,9 +85,9 @@ static enum retention retention_of(const struct forwarding *f)
 static void check_state(const struct agent *a, const struct forwarding *f)
 {
     assert(state_is_live(f->state));
-    const struct state_rules *s = &record_states[f->state];
+    const struct state_rules *s = &legal_states[f->state];
     const bool here = f->queue != NULL && f->link == TO_ENDPOINT;
-    const bool copy = f->bundle->role == ROLE_COPY;
+    const bool copy = forwarding_is_copy(f);
     assert(f->state == STATE_STORING || f->state == STATE_COPIED || retention_of(f) != RETAIN_NONE);
     assert(holds(s->stored, forwarding_stored(f)));
     assert(holds(s->queued, f->queue != NULL) && state_is_queued(f->state) == (f->queue != NULL));
@@ -107,8 +107,7 @@ static void check_state(const struct agent *a, const struct forwarding *f)
 static void check_verifying(const struct forwarding *f)
 {
     const struct assembly *as = f->assembly;
-    assert(f->bundle->role == ROLE_WHOLE && f->buf != NULL && f->turn != NULL &&
-           f->queue->verifying > 0);
+    assert(forwarding_is_whole(f) && f->buf != NULL && f->turn != NULL && f->queue->verifying > 0);
     assert(as->first != NULL && as->first->assembly == as && !as->verified);
 }
 
@@ -126,14 +125,14 @@ static void check_record(const struct agent *a, const struct forwarding *f, stru
     memory_check_record(f);
     assert(f->priority < BUNDLE_PRIORITIES && f->bundle->qos.priority < BUNDLE_PRIORITIES);
     assert(f->booking == 0 || (f->queue != NULL && f->link >= 0 && a->router.ops->note != NULL));
-    assert(f->bundle->role != ROLE_WHOLE || (f->assembly->whole == f && !f->loading));
-    if (f->assembly != NULL && f->bundle->role != ROLE_WHOLE)
+    assert(!forwarding_is_whole(f) || (f->assembly->whole == f && !f->loading));
+    if (f->assembly != NULL && !forwarding_is_whole(f))
         check_piece(f);
     const bool derived = forwarding_derived(f);
     s->bundles += !derived;
-    s->copies += f->bundle->role == ROLE_COPY;
+    s->copies += forwarding_is_copy(f);
     s->bytes += derived ? 0 : f->bundle->bytes;
-    s->fragments += f->assembly != NULL && f->bundle->role != ROLE_WHOLE;
+    s->fragments += f->assembly != NULL && !forwarding_is_whole(f);
     s->memory += f->buf == NULL ? 0 : f->buf->cap;
     s->sending += forwarding_stored(f) ? f->sending : 0;
     assert(!forwarding_stored(f) || f->sending == 0 || state_is_given(f->state));
@@ -147,7 +146,7 @@ static void check_record(const struct agent *a, const struct forwarding *f, stru
     s->verifying += f->state == STATE_VERIFYING;
     if (f->state == STATE_VERIFYING)
         check_verifying(f);
-    s->ids += record_has_id(f->bundle);
+    s->ids += !forwarding_is_copy(f) && record_has_id(f->bundle);
 }
 
 static uint64_t count_given(const struct registration *g, const struct queue *q)
@@ -293,7 +292,7 @@ static const char *state_text(const struct forwarding *f)
 {
     if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole != NULL)
         f = f->assembly->whole;
-    const struct state_rules *s = &record_states[f->state];
+    const struct state_rules *s = &legal_states[f->state];
     return f->link == TO_ENDPOINT || s->at_link == NULL ? s->at_here : s->at_link;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One bundle over several links, or to several registrations. Each has a copy: a record that is not
- * in the store, with its own position in a queue, its own pauses and its own outcome. The bundle
- * itself is in no queue, and its bytes are in the store. It ends when its last copy has ended: as
- * delivered if one was delivered, else as forwarded if one was forwarded, else as the last copy. A
- * copy whose link or registration is removed ends without an outcome. If no copy had succeeded, the
- * bundle is placed again. After a restart all copies are created again; receivers detect
- * duplicates.
+ * One bundle over several links, or to several registrations. Each has a copy: a forwarding of its
+ * own, with its own position in a queue, its own pauses and its own outcome. The forwarding that
+ * the bundle began with is in no queue, and its bytes are in the store. It ends when its last copy
+ * has ended: as delivered if one was delivered, else as forwarded if one was forwarded, else as the
+ * last copy. A copy whose link or registration is removed ends without an outcome. If no copy had
+ * succeeded, the bundle is placed again. After a restart all copies are created again; receivers
+ * detect duplicates.
  *
  * What can go wrong: no memory, or COPIES_MAX copies exist: the bundle waits, and is tried again
  * later.
@@ -16,12 +16,6 @@
 
 #include "bp/agent/agent_impl.h"
 
-static struct forwarding *first_copy(const struct fan *fan)
-{
-    assert(!list_empty(&fan->copies));
-    return container_of(list_first(&fan->copies), struct forwarding, sibling);
-}
-
 bool copies_room(const struct agent *a, uint64_t more)
 {
     return more <= COPIES_MAX && a->copies <= COPIES_MAX - more;
@@ -29,15 +23,23 @@ bool copies_room(const struct agent *a, uint64_t more)
 
 static struct fan *fan_of(struct forwarding *f)
 {
-    if (f->bundle->role == ROLE_COPY)
+    if (forwarding_is_copy(f))
         return f->bundle->fan;
     assert(f->bundle->fan == NULL && f->queue == NULL && f->booking == 0);
     struct fan *fan = calloc(1, sizeof *fan);
     if (fan == NULL)
         return NULL;
     fan->original = f->bundle;
+    f->bundle->fan = fan;
     list_init(&fan->copies);
     return fan;
+}
+
+static void free_fan(struct fan *fan)
+{
+    assert(fan->len == 0 && fan->original->fan == fan);
+    fan->original->fan = NULL;
+    free(fan);
 }
 
 static struct forwarding *add_copy(struct agent *a, struct fan *fan, struct buf *bytes)
@@ -45,13 +47,12 @@ static struct forwarding *add_copy(struct agent *a, struct fan *fan, struct buf 
     struct forwarding *c = forwarding_copy(a, fan->original);
     if (c == NULL)
         return NULL;
-    c->bundle->fan = fan;
     list_add_tail(&fan->copies, &c->sibling);
     fan->len++;
     a->copies++;
     if (bytes != NULL)
         forwarding_hold(a, c, buf_keep(bytes));
-    assert(c->bundle->role == ROLE_COPY && forwarding_stored(c) && fan->len > 0);
+    assert(forwarding_is_copy(c) && forwarding_stored(c) && fan->len > 0);
     return c;
 }
 
@@ -75,27 +76,25 @@ struct list *copies_make(struct agent *a, struct forwarding *f, uint64_t n)
         if (add_copy(a, fan, f->buf) != NULL)
             continue;
         undo_copies(a, fan, i);
-        if (f->bundle->role != ROLE_COPY)
-            free(fan);
+        if (!forwarding_is_copy(f))
+            free_fan(fan);
         return NULL;
     }
-    if (f->bundle->role != ROLE_COPY) {
+    if (!forwarding_is_copy(f)) {
         forwarding_release(a, f);
         agenda_sub(&a->timers, &f->timer);
-        f->bundle->fan = fan;
         f->state = STATE_COPIED;
     }
     assert(before->next != &fan->copies && fan->len >= n);
     return before->next;
 }
 
-/* The bundle is one record again, in no list. */
+/* The bundle has one forwarding again, in no list. */
 static void undo_fan(struct fan *fan)
 {
     assert(fan->len == 0 && list_empty(&fan->copies));
-    fan->original->fan = NULL;
     fan->original->forwarding.state = STATE_DISPATCH_PENDING;
-    free(fan);
+    free_fan(fan);
 }
 
 static enum status_reason reason_of(enum agent_end why)
@@ -127,9 +126,9 @@ static void end_original(struct agent *a, struct fan *fan)
 void copies_sub(struct agent *a, struct forwarding *c, enum agent_end why)
 {
     struct fan *fan = c->bundle->fan;
-    assert(c->bundle->role == ROLE_COPY && fan->len > 0 && a->copies > 0);
+    assert(forwarding_is_copy(c) && fan->len > 0 && a->copies > 0);
     list_sub(&c->sibling);
-    c->bundle->fan = NULL;
+    c->bundle = NULL;
     a->copies--;
     fan->len--;
     fan->last = why;
@@ -143,7 +142,7 @@ void copies_replace(struct agent *a, struct forwarding *c)
 {
     struct fan *fan = c->bundle->fan;
     const bool delivered = fan->delivered;
-    assert(c->bundle->role == ROLE_COPY && fan->len > 1);
+    assert(forwarding_is_copy(c) && fan->len > 1);
     forwarding_end(a, c, END_DELIVERED);
     fan->delivered = delivered; /* by others, which it became */
 }
@@ -152,7 +151,7 @@ bool copies_abandon(struct agent *a, struct forwarding *c)
 {
     struct fan *fan = c->bundle->fan;
     struct record *o = fan->original;
-    assert(c->bundle->role == ROLE_COPY && fan->len > 0 && !fan->held);
+    assert(forwarding_is_copy(c) && fan->len > 0 && !fan->held);
     if (fan->len > 1 || fan->delivered || fan->forwarded) {
         forwarding_end(a, c, END_DELETED);
         return false;
@@ -173,7 +172,7 @@ void copies_each(struct agent *a, struct record *o,
                  void (*fn)(struct agent *a, struct forwarding *c))
 {
     struct fan *fan = o->fan;
-    assert(fan != NULL && o->role != ROLE_COPY && !fan->held);
+    assert(fan != NULL && !fan->held);
     fan->held = true;
     list_for_each_safe (it, &fan->copies)
         fn(a, container_of(it, struct forwarding, sibling));
@@ -185,14 +184,12 @@ void copies_each(struct agent *a, struct record *o,
 int copies_load(struct agent *a, struct forwarding *c, struct agent_action *out)
 {
     struct fan *fan = c->bundle->fan;
-    assert(c->bundle->role == ROLE_COPY && c->buf == NULL && fan->original->role != ROLE_WHOLE);
+    assert(forwarding_is_copy(c) && c->buf == NULL && fan->original->role != ROLE_WHOLE);
     list_for_each (it, &fan->copies) {
         const struct forwarding *other = container_of(it, struct forwarding, sibling);
         if (other->buf == NULL)
             continue;
         forwarding_hold(a, c, buf_keep(other->buf));
-        c->bundle->payload_off = other->bundle->payload_off;
-        c->bundle->payload_len = other->bundle->payload_len;
         return 0;
     }
     return fan->original->forwarding.loading ? 0 : queue_load(a, &fan->original->forwarding, out);
@@ -215,7 +212,7 @@ static bool wants_bytes(const struct forwarding *c)
     return c->buf == NULL && (c->state == STATE_FRONT || is_missing(c));
 }
 
-/* The record whose queue waits for these bytes. */
+/* The one whose queue waits for these bytes. */
 static struct forwarding *queued_of(struct forwarding *c)
 {
     return c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : c;
@@ -237,7 +234,7 @@ static void retry_copy(struct agent *a, struct forwarding *c)
 
 void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, bool damaged)
 {
-    assert(o->fan != NULL && o->role != ROLE_COPY && !o->forwarding.loading);
+    assert(o->fan != NULL && !o->forwarding.loading);
     if (bytes == NULL) {
         copies_each(a, o,
                     damaged || ++o->load_failures == LOAD_TRIES ? end_unreadable : retry_copy);
@@ -249,8 +246,6 @@ void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, b
         if (!wants_bytes(c))
             continue;
         forwarding_hold(a, c, buf_keep((struct buf *)(uintptr_t)bytes));
-        c->bundle->payload_off = o->payload_off;
-        c->bundle->payload_len = o->payload_len;
         queue_wake(a, queued_of(c)->queue);
     }
 }
@@ -263,10 +258,10 @@ void copies_check(const struct record *o)
 {
     uint64_t len = 0;
     assert(o->fan != NULL && o->fan->original == o && !o->fan->held && o->fan->len > 0);
-    assert(o->forwarding.buf == NULL && first_copy(o->fan)->bundle->role == ROLE_COPY);
+    assert(o->forwarding.buf == NULL && o->forwarding.state == STATE_COPIED);
     list_for_each (it, &o->fan->copies) {
         const struct forwarding *c = container_of(it, struct forwarding, sibling);
-        assert(c->bundle->role == ROLE_COPY && c->bundle->fan == o->fan);
+        assert(forwarding_is_copy(c) && c->bundle->fan == o->fan);
         assert((c->queue != NULL && state_is_queued(c->state)) ||
                (c->state == STATE_REASSEMBLY_PENDING && o->fan->gathered));
         assert(o->role != ROLE_WHOLE || c->buf != NULL);

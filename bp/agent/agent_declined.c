@@ -94,7 +94,7 @@ static int note_declined(struct agent *a, struct forwarding *f)
 static bool has_other_route(struct agent *a, struct forwarding *f)
 {
     struct agent_head h;
-    if (f->bundle->role == ROLE_COPY || note_declined(a, f) < 0)
+    if (forwarding_is_copy(f) || note_declined(a, f) < 0)
         return false;
     record_head(f->bundle, &h);
     const struct ask_answer answer = ask_router(a, f, &h);
@@ -116,7 +116,7 @@ void agent_declined(struct agent *a, uint64_t key, const char *reason, struct ag
         return;
     if (has_other_route(a, f)) {
         agent_proceed(a, f);
-    } else if (f->bundle->role != ROLE_COPY && !declined_has(a, f)) { /* no memory to know it by */
+    } else if (!forwarding_is_copy(f) && !declined_has(a, f)) { /* no memory to know it by */
         queue_retry(a, f);
     } else {
         agent_report(a, f, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);

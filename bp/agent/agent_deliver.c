@@ -176,7 +176,7 @@ static void spread_record(struct agent *a, struct forwarding *f)
     assert(n > 0 && f->buf != NULL && f->state == STATE_BUSY);
     const bool room = copies_room(a, n);
     struct list *c = NULL;
-    if (room && f->bundle->role == ROLE_COPY) {
+    if (room && forwarding_is_copy(f)) {
         c = copies_make(a, f, n);
     } else if (room) {
         queue_leave(a, f);
@@ -198,14 +198,14 @@ static void spread_record(struct agent *a, struct forwarding *f)
         queue_add(a, &container_of(it, struct registration, node)->queue, copy,
                   copy->bundle->qos.priority, NULL);
     }
-    if (f->bundle->role == ROLE_COPY)
+    if (forwarding_is_copy(f))
         copies_replace(a, f);
 }
 
 int endpoint_action(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
     assert(f->queue != NULL && f->buf != NULL);
-    if (f->bundle->role == ROLE_WHOLE && secure_waits(a, f))
+    if (forwarding_is_whole(f) && secure_waits(a, f))
         return 0;
     if (f->queue == &a->admin->queue) {
         agent_administer(a, f);
@@ -258,7 +258,6 @@ void endpoint_take_back(struct forwarding *f)
     assert(f->state == STATE_BUSY && f->link == TO_ENDPOINT && list_empty(&f->answer));
     assert(f->taker != NULL);
     f->state = STATE_RECALLED;
-    f->bundle->token = f->taker->reg;
     f->taker->owed++;
     f->queue->owed++;
 }
@@ -266,7 +265,7 @@ void endpoint_take_back(struct forwarding *f)
 /* Others may have it; when none has, it waits for the next registration. */
 static void decline_copy(struct agent *a, struct forwarding *c)
 {
-    struct record *o = c->bundle->fan->original;
+    struct record *o = c->bundle;
     if (copies_abandon(a, c) && o->forwarding.queue != NULL && !state_is_given(o->forwarding.state))
         queue_pause(a, &o->forwarding, TICK_NEVER);
 }
@@ -309,7 +308,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
         forwarding_failed(f, "refused by the application");
         emit_declined(a, f, reg, f->failed);
         /* It waits for the next registration; this one would refuse it again. */
-        if (f->bundle->role == ROLE_COPY)
+        if (forwarding_is_copy(f))
             decline_copy(a, f);
         else
             queue_pause(a, f, TICK_NEVER);

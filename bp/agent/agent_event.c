@@ -97,19 +97,17 @@ static void emit_described(struct agent *a, struct bundle_event *e, const struct
 /* All its copies have ended. A fragment of a group is delivered with its joined bundle instead. */
 static bool is_fanned(const struct forwarding *f)
 {
-    const struct fan *fan = f->bundle->role == ROLE_COPY ? NULL : f->bundle->fan;
+    const struct fan *fan = forwarding_is_copy(f) ? NULL : f->bundle->fan;
     return fan != NULL && fan->len == 0 && !fan->gathered;
 }
 
 static void emit_with(struct agent *a, struct bundle_event *e, const struct forwarding *f)
 {
-    e->key = f->bundle->role == ROLE_COPY && f->bundle->fan != NULL
-                 ? f->bundle->fan->original->forwarding.key
-                 : f->key;
-    e->copy = f->bundle->role == ROLE_COPY;
+    e->key = f->bundle->forwarding.key;
+    e->copy = forwarding_is_copy(f);
     e->fanned = is_fanned(f);
-    e->bytes = f->bundle->role == ROLE_WHOLE ? 0 : f->bundle->bytes; /* a whole is never encoded */
-    e->whole = f->bundle->role == ROLE_WHOLE;
+    e->bytes = forwarding_is_whole(f) ? 0 : f->bundle->bytes; /* a whole is never encoded */
+    e->whole = forwarding_is_whole(f);
     e->from = f->bundle->origin;
     if (a->config.sink != NULL)
         emit_described(a, e, f);

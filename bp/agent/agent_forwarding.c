@@ -6,6 +6,7 @@
 #include "bp/agent/agent_forwarding.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
 
@@ -45,10 +46,32 @@ void forwarding_init(struct agent *a, struct forwarding *f, struct record *bundl
     assert(f->queue == NULL && f->buf == NULL);
 }
 
+struct forwarding *forwarding_copy(struct agent *a, struct record *bundle)
+{
+    assert(forwarding_stored(&bundle->forwarding));
+    if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
+        return NULL;
+    struct forwarding *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return NULL;
+    forwarding_init(a, f, bundle, a->next_key++);
+    f->state = STATE_DISPATCH_PENDING;
+    f->avoid = bundle->forwarding.avoid;
+    assert(forwarding_is_copy(f));
+    return f;
+}
+
+void forwarding_free(struct forwarding *f)
+{
+    if (f->bundle == NULL || forwarding_is_copy(f))
+        free(f);
+    else
+        free(f->bundle);
+}
+
 bool forwarding_can_load(const struct forwarding *f)
 {
-    return f->bundle->role != ROLE_WHOLE &&
-           !(f->bundle->role == ROLE_COPY && f->bundle->fan->original->role == ROLE_WHOLE);
+    return f->bundle->role != ROLE_WHOLE;
 }
 
 void forwarding_hold(struct agent *a, struct forwarding *f, struct buf *b)

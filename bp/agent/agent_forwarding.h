@@ -25,21 +25,22 @@ struct turn;
 struct forwarding {
     struct hash_node by_key;
     uint64_t key;
-    struct record *bundle;
-    struct list node;   /* in the list of its state */
-    struct list answer; /* in agent.answers; later in agent.recalls */
+    struct record *bundle; /* NULL: a copy that has ended */
+    struct list node;      /* in the list of its state */
+    struct list answer;    /* in agent.answers; later in agent.recalls */
     union {
         struct list alike;   /* in the list of its kind */
         struct list sibling; /* of a copy, which has no kind: in fan.copies */
     };
     struct list resting; /* in its backlog's `resting` (agent_memory.c) */
     struct kind *kind;   /* STATE_BACK and STATE_PAUSED of a link, and STATE_NO_ROUTE; else NULL */
-    struct heap_node timer;      /* expiry, or the end of its pause */
-    enum record_state state : 8; /* agent_state.h */
+    struct heap_node timer;          /* expiry, or the end of its pause */
+    enum forwarding_state state : 8; /* agent_state.h */
     uint8_t priority;  /* its queue: the bundle's own priority, or that of a rule of the link */
     bool pays;         /* the peer refused it, or the link lost it: its next turn is counted, too */
     bool loading;      /* a LOAD was requested */
     bool again;        /* the bundle was forwarded before: a pause precedes the next attempt */
+    bool doomed;       /* an operator deleted it */
     bool in_party;     /* it counts in its party's bytes in the queue (agent_party.c) */
     struct band *band; /* STATE_FRONT, STATE_BACK */
     struct buf *buf;   /* the bundle's bytes; NULL: in the store only */
@@ -58,7 +59,10 @@ struct forwarding {
     uint64_t booking; /* the router's booking of its link; 0: none */
     /* queue of its link or endpoint: STATE_FRONT to STATE_RECALLED; else NULL */
     struct queue *queue;
-    uint64_t rank; /* number of its turn in its queue; 0: none yet */
+    union {
+        uint64_t rank;       /* number of its turn in its queue; 0: none yet */
+        uint64_t taken_from; /* STATE_ENDED, in agent.recalls: the registration that had it */
+    };
     /* The queue of its source, while it waits for its turn: in STATE_BACK, in STATE_VERIFYING, and
      * in STATE_STORING until it is given to the store. */
     struct turn *turn;
@@ -80,6 +84,10 @@ struct forwarding {
 struct forwarding *forwarding_find(const struct agent *a, uint64_t key);
 /* Adds a new one to the table of keys, with the lists and timers that it is in none of. */
 void forwarding_init(struct agent *a, struct forwarding *f, struct record *bundle, uint64_t key);
+/* Creates a copy of a bundle without bytes, in no queue and not in its fan. NULL: no memory. */
+struct forwarding *forwarding_copy(struct agent *a, struct record *bundle);
+/* Frees a copy, or a bundle with its forwarding. */
+void forwarding_free(struct forwarding *f);
 /* May its bytes be dropped from memory, because the store has them? False for a joined bundle and
  * its copies. */
 bool forwarding_can_load(const struct forwarding *f);

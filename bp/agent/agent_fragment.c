@@ -400,7 +400,7 @@ static void place_fragment(struct agent *a, struct forwarding *f, const struct a
     int rc = superseded(a, f->assembly) ? 0 : gather_pieces(a, f, h);
     if (rc == 0)
         forwarding_end(a, f, END_REDUNDANT);
-    else if (rc < 0 && f->bundle->role == ROLE_COPY)
+    else if (rc < 0 && forwarding_is_copy(f))
         forwarding_end(a, f, END_GAVE_WAY);
     else if (rc < 0)
         agent_await_route(a, f, h, tick_add(a->now.now, a->config.retry_max));
@@ -408,27 +408,36 @@ static void place_fragment(struct agent *a, struct forwarding *f, const struct a
 
 /* Fragments of a group's bundle are copies. Their originals are known by their own ids, because
  * they are also forwarded. So the bundle's id is remembered separately. */
-static void remember_bundle(struct agent *a, const struct assembly *as, enum agent_end why)
+static void remember_bundle(struct agent *a, const struct assembly *as, tick last,
+                            enum agent_end why)
 {
     const struct forwarding *p = container_of(list_first(&as->pieces), struct forwarding, node);
     assert(!list_empty(&as->pieces));
-    if (p->bundle->role != ROLE_COPY || why != END_DELIVERED)
+    if (!forwarding_is_copy(p) || why != END_DELIVERED)
         return;
     const struct slice name = assembly_name(as);
-    agent_remember(a, name, record_until_ms(a, p->bundle));
+    const tick expires = p->bundle->expires;
+    agent_remember(a, name, agent_until_ms(a, expires > a->now.now ? last : expires));
 }
 
-/* What is remembered of the pieces is the bundle, for as long as the last of them would have
- * stayed: they need not agree on their age. */
-static void mark_pieces(const struct agent *a, struct assembly *as)
+static tick last_expiry(const struct assembly *as)
 {
     tick last = 0;
     list_for_each (it, &as->pieces) {
         tick end = container_of(it, struct forwarding, node)->bundle->expires;
         last = end > last ? end : last;
     }
+    return last;
+}
+
+/* What is remembered of the pieces is the bundle, for as long as the last of them would have
+ * stayed: they need not agree on their age. */
+static void mark_pieces(const struct agent *a, struct assembly *as, tick last)
+{
     list_for_each (it, &as->pieces) {
         struct forwarding *p = container_of(it, struct forwarding, node);
+        if (forwarding_is_copy(p))
+            continue;
         p->bundle->mark_len = (uint16_t)as->id_len;
         if (p->bundle->expires > a->now.now) /* an expired one needs no mark */
             p->bundle->expires = last;
@@ -449,7 +458,7 @@ static void end_all_pieces(struct agent *a, struct slice name)
 
 bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    if (f->bundle->role == ROLE_WHOLE)
+    if (forwarding_is_whole(f))
         return false;
     if (h->id.fragment) {
         place_fragment(a, f, h);
@@ -470,10 +479,8 @@ bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_he
 void fragment_gather(struct agent *a, struct forwarding *c, const struct agent_head *h,
                      struct assembly *as)
 {
-    assert(c->bundle->role == ROLE_COPY && c->queue == NULL && c->assembly == NULL);
+    assert(forwarding_is_copy(c) && c->queue == NULL && c->assembly == NULL);
     c->link = TO_ENDPOINT;
-    c->bundle->holder = quota_keep(&c->bundle->fan->original->holder);
-    c->bundle->holder.in_reserve = false; /* the bundle itself is where it is */
     fragment_entered(a, c, as);
     place_fragment(a, c, h);
 }
@@ -499,8 +506,9 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     as->whole = NULL;
     as->grown = a->now.now;
     list_add_tail(&a->gathering, &as->order);
-    mark_pieces(a, as);
-    remember_bundle(a, as, why);
+    const tick last = last_expiry(as);
+    mark_pieces(a, as, last);
+    remember_bundle(a, as, last, why);
     end_pieces(a, as, why);
     count_end(a, as, why);
     ranges_clear(&as->have);

@@ -133,7 +133,7 @@ struct sharing_rule {
 
 /* The copies of a bundle with several routes (agent_copy.c). */
 struct fan {
-    struct record *original; /* COPIED */
+    struct record *original; /* its own forwarding is COPIED */
     struct list copies;
     /* Number of copies: at least one; the bundle ends with the last. */
     uint64_t len;
@@ -169,7 +169,7 @@ struct account {
     /* … and departures of its endpoint in the last 10 to 20 s, at the time of the latest
      * arrival. */
     struct tally took;
-    struct list resting; /* of a backlog: records whose bytes may leave memory (agent_memory.c) */
+    struct list resting;    /* of a backlog: those whose bytes may leave memory (agent_memory.c) */
     struct list by_resting; /* in agent.resting */
     uint64_t resting_bytes;
     uint64_t last_to; /* of a peer: hash of its latest bundle's destination; 0: none */
@@ -329,8 +329,8 @@ struct room {
     struct record *of[ROOM_MAX]; /* bundles to displace */
     size_t len;
 };
-void room_enter(struct agent *a, struct record *r);
-void room_leave(struct record *r);
+void room_enter(struct agent *a, struct forwarding *f);
+void room_leave(struct forwarding *f);
 /* Finds room for a new bundle. room_take makes it, by ending the bundles to displace; room_cancel
  * leaves them. */
 enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct holder *holder,
@@ -418,7 +418,8 @@ static inline void count_seen(struct agent *a)
     a->counters.seen_bytes = seen_bytes(&a->seen);
     a->counters.displaced = a->seen.displaced;
 }
-/* its expiry by the same clock */
+/* an expiry by the same clock */
+uint64_t agent_until_ms(const struct agent *a, tick expires);
 uint64_t record_until_ms(const struct agent *a, const struct record *r);
 bool agent_is_here(const struct agent *a, const struct eid *e);
 /* The link went up or down: bundles that wait for links may have another route. */

@@ -44,7 +44,7 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
         struct forwarding *p = container_of(it, struct forwarding, node);
         if (p->buf != NULL || p->loading)
             continue;
-        if (p->bundle->role != ROLE_COPY)
+        if (!forwarding_is_copy(p))
             return queue_load(a, p, out);
         if (copies_load(a, p, out)) /* else its bytes are in memory now, or requested */
             return 1;

@@ -195,7 +195,7 @@ static struct kind *kind_of(struct agent *a, struct kinds *of, const struct forw
 
 void kind_enter(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    assert(f->kind == NULL && f->bundle->role != ROLE_COPY && list_empty(&f->alike));
+    assert(f->kind == NULL && !forwarding_is_copy(f) && list_empty(&f->alike));
     struct kinds *of = place_of(a, f);
     struct kind *k = NULL;
     bool alike = a->router.ops->by_destination;
@@ -424,8 +424,7 @@ static uint64_t check_list(const struct kind *k, const struct list *l)
     uint64_t n = 0;
     list_for_each (it, l) {
         const struct forwarding *f = container_of(it, struct forwarding, alike);
-        assert(f->kind == k && f->bundle->qos.priority == k->priority &&
-               f->bundle->role != ROLE_COPY);
+        assert(f->kind == k && f->bundle->qos.priority == k->priority && !forwarding_is_copy(f));
         n++;
     }
     return n;

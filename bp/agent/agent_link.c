@@ -114,7 +114,7 @@ static void forget_link(struct agent *a, uint32_t link)
             continue;
         list_sub(&f->answer);
         if (f->state == STATE_NOT_STORED)
-            free(f->bundle);
+            forwarding_free(f);
     }
     notice_forget(a, link);
 }

@@ -58,7 +58,7 @@ static bool is_resting(const struct forwarding *f)
 /* NULL: of what fragments made together. */
 static struct account *backlog_of(const struct forwarding *f)
 {
-    return (f->bundle->role == ROLE_COPY ? f->bundle->fan->original : f->bundle)->holder.backlog;
+    return f->bundle->holder.backlog;
 }
 
 static void enter_backlog(struct agent *a, struct forwarding *f, bool first)

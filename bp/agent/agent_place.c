@@ -25,7 +25,7 @@ void agent_await_route(struct agent *a, struct forwarding *f, const struct agent
     f->state = STATE_NO_ROUTE;
     kind_enter(a, f, h);
     forwarding_set_timer(a, f, tick_min(f->bundle->expires, until));
-    room_enter(a, f->bundle);
+    room_enter(a, f);
     if (!known) /* once, however often it is asked for */
         emit_record(a, BUNDLE_WAITING, f);
     memory_rest(a, f);
@@ -64,7 +64,7 @@ static enum bundle_priority priority_of(const struct agent *a, const struct forw
 static void place_copy(struct agent *a, struct forwarding *c, const struct agent_head *h, int link,
                        uint64_t booking, bool again)
 {
-    assert(c->bundle->role == ROLE_COPY && c->queue == NULL);
+    assert(forwarding_is_copy(c) && c->queue == NULL);
     c->link = link;
     struct queue *q = queue_of(a, c, h);
     assert(q != NULL); /* the caller saw to it */
@@ -104,7 +104,7 @@ static void place_here(struct agent *a, struct forwarding *c, const struct agent
 static void place_copies(struct agent *a, struct forwarding *f, const struct agent_head *h,
                          const struct ask_answer *answer)
 {
-    assert(f->bundle->role != ROLE_COPY && answer->also_len <= ROUTER_COPIES_MAX);
+    assert(!forwarding_is_copy(f) && answer->also_len <= ROUTER_COPIES_MAX);
     assert(answer->link >= 0 || (answer->here && answer->also_len == 0));
     struct assembly *as = NULL;
     /* Without room to reassemble its fragments they are only forwarded. */
@@ -172,7 +172,7 @@ static void place_by(struct agent *a, struct forwarding *f, const struct agent_h
 static void place_head(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
     assert(f->queue == NULL && list_empty(&f->node));
-    room_leave(f->bundle);
+    room_leave(f);
     kind_leave(a, f);
     memory_wake(a, f);
     const struct ask_answer answer = ask_router(a, f, h);
@@ -206,7 +206,7 @@ bool agent_goes_elsewhere(const struct agent *a, const struct forwarding *f)
 static bool place_again(struct agent *a, struct forwarding *f)
 {
     assert(state_is_queued(f->state) && f->link != TO_ENDPOINT);
-    if (f->bundle->role == ROLE_COPY)
+    if (forwarding_is_copy(f))
         return false; /* the route of this one is this link */
     struct agent_head h;
     record_head(f->bundle, &h);
@@ -225,7 +225,7 @@ static bool place_again(struct agent *a, struct forwarding *f)
 void agent_leave_link(struct agent *a, struct forwarding *f)
 {
     assert(f->queue != NULL && f->link != TO_ENDPOINT);
-    if (f->bundle->role == ROLE_COPY) {
+    if (forwarding_is_copy(f)) {
         copies_abandon(a, f);
         return;
     }
@@ -455,9 +455,14 @@ uint64_t agent_life(const struct agent *a)
     return agent_life_ms(a, a->now);
 }
 
+uint64_t agent_until_ms(const struct agent *a, tick expires)
+{
+    return expires == TICK_NEVER ? UINT64_MAX : a->life_base_ms + expires / TICK_MS;
+}
+
 uint64_t record_until_ms(const struct agent *a, const struct record *r)
 {
-    return r->expires == TICK_NEVER ? UINT64_MAX : a->life_base_ms + r->expires / TICK_MS;
+    return agent_until_ms(a, r->expires);
 }
 
 tick agent_expiry(const struct agent *a, uint64_t expires_ms)

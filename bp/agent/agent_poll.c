@@ -89,7 +89,7 @@ static int poll_answer(struct agent *a, struct agent_action *out)
     agent_head_id(slice_of(f->bundle->head, f->bundle->head_len), f->bundle->id_off, &out->id);
     list_sub(&f->answer);
     if (f->state == STATE_NOT_STORED)
-        free(f->bundle);
+        forwarding_free(f);
     return 1;
 }
 
@@ -116,9 +116,9 @@ static int poll_recall(struct agent *a, struct agent_action *out)
         return 1;
     }
     assert(f->state == STATE_ENDED);
-    out->reg = f->bundle->token;
+    out->reg = f->taken_from;
     if (forwarding_derived(f))
-        a->polled = f->bundle; /* else the removal follows */
+        forwarding_free(f); /* else the removal follows */
     return 1;
 }
 

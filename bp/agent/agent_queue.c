@@ -101,7 +101,7 @@ static bool keeps_bytes(const struct queue *q, const struct band *b, uint64_t ah
 /* The few at the head of a link's queues are in none. */
 static void enter_kind(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    if (f->link != TO_ENDPOINT && f->bundle->role != ROLE_COPY)
+    if (f->link != TO_ENDPOINT && !forwarding_is_copy(f))
         kind_enter(a, f, h);
 }
 
@@ -124,7 +124,7 @@ void queue_add(struct agent *a, struct queue *q, struct forwarding *f,
     bands_add(a, &q->bands, b, f, !ahead);
     if (!ahead)
         enter_kind(a, f, h);
-    room_enter(a, f->bundle);
+    room_enter(a, f);
     memory_rest(a, f);
     (void)memory_make_room(a, f, 0);
     queue_wake(a, q);
@@ -163,7 +163,7 @@ void queue_leave(struct agent *a, struct forwarding *f)
     struct queue *q = f->queue;
     assert(q->bundles > 0 && q->bytes >= f->bundle->bytes && q->backlog[f->priority].bundles > 0);
     take_out(a, f);
-    room_leave(f->bundle);
+    room_leave(f);
     q->bundles--;
     q->bytes -= f->bundle->bytes;
     q->backlog[f->priority].bundles--;
@@ -216,7 +216,7 @@ static void put_back(struct agent *a, struct forwarding *f, enum stand stand)
         bands_add(a, &q->bands, b, f, true);
     else
         bands_return(a, &q->bands, b, f, stand == STAND_AGAIN);
-    room_enter(a, f->bundle);
+    room_enter(a, f);
     forwarding_set_timer(a, f, f->bundle->expires);
     if (f->state == STATE_BACK)
         rest_behind(a, f);
@@ -257,7 +257,7 @@ void queue_pause(struct agent *a, struct forwarding *f, tick until)
 {
     struct queue *q = f->queue;
     take_out(a, f);
-    room_enter(a, f->bundle);
+    room_enter(a, f);
     f->state = STATE_PAUSED;
     list_add_tail(&q->paused, &f->node);
     enter_kind(a, f, NULL);
@@ -314,9 +314,9 @@ int queue_load(struct agent *a, struct forwarding *f, struct agent_action *out)
 
 static int load_record(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
-    const int loads = f->bundle->role == ROLE_COPY    ? copies_load(a, f, out)
-                      : f->bundle->role == ROLE_WHOLE ? fragment_join(a, f, out)
-                                                      : queue_load(a, f, out);
+    const int loads = forwarding_is_copy(f)    ? copies_load(a, f, out)
+                      : forwarding_is_whole(f) ? fragment_join(a, f, out)
+                                               : queue_load(a, f, out);
     if (loads)
         waste_loaded(f->queue, f->bundle->bytes);
     return loads;
@@ -392,7 +392,7 @@ static int give_next(struct agent *a, struct forwarding *f, struct agent_action 
     f->place = NULL;
     take_out(a, f);
     f->place = place;
-    room_leave(f->bundle);
+    room_leave(f);
     f->state = STATE_BUSY;
     q->busy_len++;
     list_add_tail(&q->busy, &f->node);
@@ -506,7 +506,7 @@ static void check_places(const struct queue *q)
 }
 
 /* For a list in which all are in this state. */
-static void check_list(const struct list *l, enum record_state state, const struct band *b,
+static void check_list(const struct list *l, enum forwarding_state state, const struct band *b,
                        struct agent_backlog sum[BUNDLE_PRIORITIES])
 {
     list_for_each (it, l) {

@@ -179,31 +179,6 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
     return 0;
 }
 
-struct forwarding *forwarding_copy(struct agent *a, const struct record *original)
-{
-    assert(original->role != ROLE_COPY && forwarding_stored(&original->forwarding));
-    struct agent_head h;
-    if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
-        return NULL;
-    record_head(original, &h);
-    struct record *r = make_record(a, &h, a->next_key, original->bytes);
-    if (r == NULL)
-        return NULL;
-    struct forwarding *f = &r->forwarding;
-    a->next_key++;
-    r->role = ROLE_COPY;
-    f->state = STATE_DISPATCH_PENDING;
-    f->bundle->payload_off = original->payload_off;
-    f->bundle->payload_len = original->payload_len;
-    f->bundle->arrived = original->arrived;
-    f->bundle->rest_ms = original->rest_ms;
-    f->bundle->expires = original->expires;
-    f->bundle->came_from = original->came_from;
-    f->avoid = original->forwarding.avoid;
-    assert(f->queue == NULL && f->bundle->fan == NULL);
-    return f;
-}
-
 void record_leave_storing(struct agent *a, struct forwarding *f)
 {
     assert(f->state == STATE_STORING && a->counters.storing > 0);
@@ -257,33 +232,38 @@ static void detach_record(struct agent *a, struct forwarding *f)
 {
     const bool stored = forwarding_stored(f);
     const bool taken_back = f->state == STATE_RECALLED && f->link == TO_ENDPOINT;
+    const uint64_t taken_from = taken_back ? f->taker->reg : 0;
     assert(state_is_live(f->state));
-    room_leave(f->bundle);
+    room_leave(f);
     kind_leave(a, f);
     leave_lists(a, f);
     f->state = stored ? STATE_ENDED : STATE_NOT_STORED;
     forwarding_load_done(a, f);
     agenda_sub(&a->timers, &f->timer);
     hash_sub(&a->by_key, &f->by_key);
-    if (record_has_id(f->bundle))
+    if (!forwarding_is_copy(f) && record_has_id(f->bundle))
         hash_sub(&a->by_id, &f->bundle->by_id);
     forwarding_release(a, f);
     declined_forget(a, f);
-    if (taken_back) /* the application gets a RECALL; then a derived record is freed */
+    if (taken_back) { /* the application gets a RECALL; then a derived one is freed */
+        f->taken_from = taken_from;
         list_add_tail(&a->recalls, &f->answer);
+    }
     assert(f->buf == NULL && !heap_has(&f->timer));
 }
 
 static void free_unless_recalled(struct forwarding *f)
 {
     if (list_empty(&f->answer))
-        free(f->bundle);
+        forwarding_free(f);
 }
 
 static void end_copy(struct agent *a, struct forwarding *f, enum agent_end why)
 {
-    const struct holder holder = f->bundle->holder;
     struct assembly *as = f->assembly; /* the assembly of a piece, or NULL */
+    struct holder holder = {0};
+    if (as != NULL)
+        holder = quota_keep(&f->bundle->holder); /* the bundle may end now */
     a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
     copies_sub(a, f, why);
     free_unless_recalled(f);
@@ -331,16 +311,16 @@ static void end_bundle(struct agent *a, struct forwarding *f, enum agent_end why
 
 void forwarding_end(struct agent *a, struct forwarding *f, enum agent_end why)
 {
-    if (forwarding_stored(f) && f->bundle->role != ROLE_COPY)
+    if (forwarding_stored(f) && !forwarding_is_copy(f))
         emit_end(a, f, why);
     detach_record(a, f);
-    if (f->bundle->role == ROLE_COPY) {
+    if (forwarding_is_copy(f)) {
         end_copy(a, f, why);
         return;
     }
     const bool fanned = f->bundle->fan != NULL;
     f->bundle->fan = NULL;
-    if (f->bundle->role == ROLE_WHOLE) {
+    if (forwarding_is_whole(f)) {
         struct assembly *as = f->assembly;
         free_unless_recalled(f);
         fragment_end_all(a, as, why);

@@ -36,12 +36,12 @@ struct record {
     /* in `waiting` of its peer's, its source's and its backlog's account */
     struct heap_node claims[3];
     uint64_t bytes;   /* of the encoded bundle */
-    uint64_t token;   /* of the due answer; after a recall, the registration that had the bundle */
+    uint64_t token;   /* of the due answer */
     tick arrived;     /* arrival; after a restart, when it was placed */
     uint64_t rest_ms; /* time at this node before `arrived` */
     tick expires;
     struct holder holder;            /* not used for a joined bundle */
-    struct fan *fan;                 /* of a copy, and of the bundle that was copied */
+    struct fan *fan;                 /* of its copies; NULL: it has none */
     size_t payload_off, payload_len; /* within the data of forwarding.buf */
     struct link_ref came_from;       /* the link that received it; none: unknown, or created here */
     uint16_t mark_len; /* length of the id to remember after its end. STATE_ENDED, 0: none */
@@ -54,7 +54,6 @@ struct record {
     enum agent_refusal answer_refusal : 7;
     uint32_t in_link;
     struct agent_qos qos; /* as in the head */
-    bool doomed;          /* an operator deleted it */
     uint8_t head[];       /* the head in the store (agent_head.h); ends with the id */
 };
 
@@ -71,8 +70,6 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
 /* Creates the record of the bundle joined from the fragments of `as`; it is in no queue yet.
  * Returns 0 or HELIO_ENOMEM. */
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
-/* Creates a copy without bytes, in no queue. NULL: no memory. */
-struct forwarding *forwarding_copy(struct agent *a, const struct record *original);
 void record_leave_storing(struct agent *a, struct forwarding *f); /* the store has answered */
 /* Is it in agent.by_id? */
 static inline bool record_has_id(const struct record *r)
@@ -84,10 +81,20 @@ static inline bool record_rewrites(const struct record *r)
 {
     return agent_head_rewrites(slice_of(r->head, r->head_len));
 }
-/* Is it derived, and so not in the store? */
+/* Is it one of several of its bundle? */
+static inline bool forwarding_is_copy(const struct forwarding *f)
+{
+    return f != &f->bundle->forwarding;
+}
+/* Is it that of a bundle joined from fragments? */
+static inline bool forwarding_is_whole(const struct forwarding *f)
+{
+    return !forwarding_is_copy(f) && f->bundle->role == ROLE_WHOLE;
+}
+/* Is it a copy, or that of a joined bundle, and so not in the store? */
 static inline bool forwarding_derived(const struct forwarding *f)
 {
-    return f->bundle->role == ROLE_COPY || f->bundle->role == ROLE_WHOLE;
+    return f->bundle == NULL || forwarding_is_copy(f) || f->bundle->role == ROLE_WHOLE;
 }
 /* removes it from all lists and tables; a REMOVE action follows if it is stored */
 void forwarding_end(struct agent *a, struct forwarding *f, enum agent_end why);

@@ -128,8 +128,7 @@ void agent_report_head(struct agent *a, const struct agent_head *h, enum status_
 void agent_report(struct agent *a, const struct forwarding *f, enum status_item item,
                   enum status_reason reason)
 {
-    if (!a->config.status_reports ||
-        f->bundle->role == ROLE_COPY) /* the bundle is reported, once */
+    if (!a->config.status_reports || forwarding_is_copy(f)) /* the bundle is reported, once */
         return;
     struct agent_head h;
     record_head(f->bundle, &h);

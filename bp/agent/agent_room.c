@@ -203,20 +203,22 @@ static struct heap *heap_of(const struct record *r, int of)
     return &of_them[of]->waiting[r->qos.priority];
 }
 
-void room_enter(struct agent *a, struct record *r)
+void room_enter(struct agent *a, struct forwarding *f)
 {
-    if (!a->config.drop_when_full || forwarding_derived(&r->forwarding) ||
-        r->forwarding.assembly != NULL)
+    struct record *r = f->bundle;
+    if (!a->config.drop_when_full || forwarding_derived(f) || f->assembly != NULL)
         return;
-    assert(forwarding_stored(&r->forwarding) && r->holder.peer != NULL &&
-           r->qos.priority < BUNDLE_PRIORITIES);
+    assert(forwarding_stored(f) && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
     /* Without memory for its heap entries it is never displaced. */
     for (int of = 0; of < OF_ALL; of++)
         (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
 }
 
-void room_leave(struct record *r)
+void room_leave(struct forwarding *f)
 {
+    struct record *r = f->bundle;
+    if (forwarding_is_copy(f))
+        return;
     for (int of = 0; of < OF_ALL; of++) {
         if (heap_has(&r->claims[of]))
             heap_sub(heap_of(r, of), &r->claims[of]);
@@ -307,7 +309,7 @@ enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct
         struct record *r = find_least(a, &need);
         if (r == NULL)
             break;
-        room_leave(r);
+        room_leave(&r->forwarding);
         count_free(a, r, true);
         out->of[out->len++] = r;
         refusal = record_room(a, holder, bytes);
@@ -322,7 +324,7 @@ enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct
 void room_cancel(struct agent *a, struct room *room)
 {
     for (size_t i = 0; i < room->len; i++)
-        room_enter(a, room->of[i]);
+        room_enter(a, &room->of[i]->forwarding);
     room->len = 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The states of a bundle at the node, by the retention constraints of RFC 9171 §5. Private to
- * bp/agent.
+ * The states of a forwarding (agent_forwarding.h), by the retention constraints of RFC 9171 §5.
+ * Private to bp/agent.
  *
  *     received, or sent by an application
  *          |
@@ -12,9 +12,9 @@
  *   DISPATCH_PENDING <--- read from the store after a restart; the route has changed
  *          |
  *          |-- no route ----------------------> NO_ROUTE --- a route comes ---> DISPATCH_PENDING
- *          |-- fragment for this node --------> REASSEMBLY_PENDING (the joined bundle is one more
- *          |                                    record, which begins in DISPATCH_PENDING)
- *          |-- several routes ----------------> COPIED (each copy is one more record, likewise)
+ *          |-- fragment for this node --------> REASSEMBLY_PENDING (the joined bundle has a record
+ * and |                                    a forwarding, which begins in DISPATCH_PENDING)
+ *          |-- several routes ----------------> COPIED (each copy is one more forwarding, likewise)
  *          | one route, or delivery
  *          v
  *        BACK --- its turn is near ---> FRONT --- given to the link or application ---> BUSY
@@ -26,8 +26,8 @@
  *
  * A joined bundle that the security policy must verify goes from FRONT to VERIFYING, and back to
  * FRONT after it has passed. Every state except STORING may change to ENDED (delivered, forwarded,
- * expired, deleted ...). A record in ENDED or NOT_STORED is in no table any more; only its removal
- * from the store, or an answer, is left to do. record_states (agent_check.c) has the invariants of
+ * expired, deleted ...). One in ENDED or NOT_STORED is in no table any more; only its removal
+ * from the store, or an answer, is left to do. legal_states (agent_check.c) has the invariants of
  * each state; agent_check asserts them.
  */
 #ifndef BP_AGENT_STATE_H
@@ -35,7 +35,7 @@
 
 #include <stdbool.h>
 
-enum record_state {
+enum forwarding_state {
     STATE_STORING,            /* in agent.storing, or given to the binder to be stored */
     STATE_DISPATCH_PENDING,   /* between two decisions; between two calls only in agent.restored */
     STATE_NO_ROUTE,           /* in a kind of agent.unrouted_kinds */
@@ -60,27 +60,26 @@ enum retention {
     RETAIN_REASSEMBLY_PENDING
 };
 
-/* What a record stands for. Only the first three are in the store. */
+/* What the bundle of a record is. All but the last one are in the store. */
 enum record_role {
     ROLE_BUNDLE,    /* in agent.by_id */
     ROLE_GROUP,     /* the same, to a group: when it arrives again, it is a duplicate */
     ROLE_ANONYMOUS, /* its source is dtn:none (§4.2.7): its id is not unique */
-    ROLE_COPY,      /* derived: the copy of a bundle for one of several routes, in fan.copies */
-    ROLE_WHOLE      /* derived: the bundle joined from fragments */
+    ROLE_WHOLE      /* joined from fragments, which are in the store */
 };
 
-static inline bool state_is_live(enum record_state s)
+static inline bool state_is_live(enum forwarding_state s)
 {
     return s < STATE_ENDED;
 }
 
 /* In a queue, of a link or of an endpoint. */
-static inline bool state_is_queued(enum record_state s)
+static inline bool state_is_queued(enum forwarding_state s)
 {
     return s >= STATE_FRONT && s <= STATE_RECALLED;
 }
 
-static inline bool state_is_given(enum record_state s)
+static inline bool state_is_given(enum forwarding_state s)
 {
     return s == STATE_BUSY || s == STATE_RECALLED;
 }
