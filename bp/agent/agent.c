@@ -231,7 +231,7 @@ void agent_free(struct agent *a)
     endpoints_free(a);
     struct hash_node *n;
     while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
-        assembly_free(a, container_of(n, struct assembly, by_id));
+        fragments_free(a, container_of(n, struct reassembly, by_id));
     links_fini(a);
     queue_free_spent(a);
     turns_free(a);
@@ -380,7 +380,7 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
         return;
     }
     /* A fragment is loaded for its whole, which cannot do without it. */
-    struct forwarding *queued = f->assembly == NULL ? f : f->assembly->whole;
+    struct forwarding *queued = f->reassembly == NULL ? f : f->reassembly->whole;
     if (how == LOADED_WELL) {
         f->bundle->load_failures = 0;
         forwarding_hold(a, f, bundle);
@@ -429,8 +429,8 @@ static bool end_due(struct agent *a, struct forwarding *f)
 
 static void doom_copy(struct agent *a, struct forwarding *c)
 {
-    if (c->state == STATE_REASSEMBLY_PENDING && c->assembly->whole != NULL)
-        c = c->assembly->whole;
+    if (c->state == STATE_REASSEMBLY_PENDING && c->reassembly->whole != NULL)
+        c = c->reassembly->whole;
     c->doomed = true;
     if (c->state == STATE_COPIED)
         copies_each(a, c->bundle, doom_copy);
@@ -444,8 +444,8 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
     struct forwarding *f = forwarding_find(a, key);
     if (f == NULL)
         return HELIO_ENOENT;
-    if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole != NULL)
-        f = f->assembly->whole;
+    if (f->state == STATE_REASSEMBLY_PENDING && f->reassembly->whole != NULL)
+        f = f->reassembly->whole;
     /* What the binder has in hand ends with its outcome. */
     f->doomed = true;
     if (f->state == STATE_COPIED)

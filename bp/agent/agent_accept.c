@@ -63,7 +63,7 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
                                     const struct holder *holder, struct buf *whole,
                                     struct record **out)
 {
-    struct assembly *as = NULL;
+    struct reassembly *as = NULL;
     if (h->id.fragment && agent_is_here(a, &h->destination)) {
         enum agent_refusal refusal = fragment_enter(a, h, holder, false, &as);
         if (refusal != REFUSE_NONE)

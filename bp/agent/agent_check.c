@@ -14,15 +14,15 @@ struct sums {
 
 static void check_piece(const struct forwarding *f)
 {
-    assert(f->assembly->fragments > 0);
+    assert(f->reassembly->fragments > 0);
     if (f->state != STATE_REASSEMBLY_PENDING)
         return;
-    assert(heap_has(&f->timer) == (f->assembly->whole == NULL));
-    if (f->assembly->stale || f->assembly->whole != NULL)
+    assert(heap_has(&f->timer) == (f->reassembly->whole == NULL));
+    if (f->reassembly->state != REASSEMBLY_GATHERING)
         return;
     struct agent_head h;
     record_head(f->bundle, &h);
-    assert(ranges_has(&f->assembly->have, h.id.offset, h.id.offset + h.payload_len));
+    assert(ranges_has(&f->reassembly->have, h.id.offset, h.id.offset + h.payload_len));
 }
 
 /* What holds in each state, of a forwarding to a link, and of one to here. */
@@ -100,15 +100,15 @@ static void check_state(const struct agent *a, const struct forwarding *f)
     assert(holds(s->loading, f->loading));
     assert(holds(copy ? ALWAYS : s->fan, f->bundle->fan != NULL));
     assert(holds(here && f->queue != &a->admin->queue ? s->taker : NEVER, f->taker != NULL));
-    assert(holds(f->state == STATE_REASSEMBLY_PENDING ? ALWAYS : EITHER, f->assembly != NULL));
+    assert(holds(f->state == STATE_REASSEMBLY_PENDING ? ALWAYS : EITHER, f->reassembly != NULL));
 }
 
 /* It is in memory, with the first of its pieces known. */
 static void check_verifying(const struct forwarding *f)
 {
-    const struct assembly *as = f->assembly;
+    const struct reassembly *as = f->reassembly;
     assert(forwarding_is_whole(f) && f->buf != NULL && f->turn != NULL && f->queue->verifying > 0);
-    assert(as->first != NULL && as->first->assembly == as && !as->verified);
+    assert(as->first != NULL && as->first->reassembly == as && as->state == REASSEMBLY_WHOLE);
 }
 
 static void check_record(const struct agent *a, const struct forwarding *f, struct sums *s)
@@ -125,14 +125,14 @@ static void check_record(const struct agent *a, const struct forwarding *f, stru
     memory_check_record(f);
     assert(f->priority < BUNDLE_PRIORITIES && f->bundle->qos.priority < BUNDLE_PRIORITIES);
     assert(f->booking == 0 || (f->queue != NULL && f->link >= 0 && a->router.ops->note != NULL));
-    assert(!forwarding_is_whole(f) || (f->assembly->whole == f && !f->loading));
-    if (f->assembly != NULL && !forwarding_is_whole(f))
+    assert(!forwarding_is_whole(f) || (f->reassembly->whole == f && !f->loading));
+    if (f->reassembly != NULL && !forwarding_is_whole(f))
         check_piece(f);
     const bool derived = forwarding_derived(f);
     s->bundles += !derived;
     s->copies += forwarding_is_copy(f);
     s->bytes += derived ? 0 : f->bundle->bytes;
-    s->fragments += f->assembly != NULL && !forwarding_is_whole(f);
+    s->fragments += f->reassembly != NULL && !forwarding_is_whole(f);
     s->memory += f->buf == NULL ? 0 : f->buf->cap;
     s->sending += forwarding_stored(f) ? f->sending : 0;
     assert(!forwarding_stored(f) || f->sending == 0 || state_is_given(f->state));
@@ -204,19 +204,22 @@ static void check_queues(const struct agent *a)
     }
 }
 
-static uint64_t check_assembly(const struct assembly *as)
+static uint64_t check_assembly(const struct reassembly *as)
 {
     uint64_t pieces = 0;
     list_for_each (it, &as->pieces) {
         const struct forwarding *p = container_of(it, struct forwarding, node);
-        assert(p->state == STATE_REASSEMBLY_PENDING && p->assembly == as);
+        assert(p->state == STATE_REASSEMBLY_PENDING && p->reassembly == as);
         pieces++;
     }
-    assert(list_empty(&as->order) == (as->whole != NULL));
+    const bool whole = as->state == REASSEMBLY_WHOLE || as->state == REASSEMBLY_VERIFIED;
+    assert(whole == (as->whole != NULL) && list_empty(&as->order) == whole);
+    assert(as->state != REASSEMBLY_OVER || list_empty(&as->pieces));
     assert(pieces <= as->fragments && as->fragments > 0);
     assert(as->whole != NULL || as->joined == NULL);
     assert(as->whole == NULL || pieces > 0);
-    assert(as->whole != NULL || as->stale || !ranges_has(&as->have, 0, as->total));
+    assert(as->whole != NULL || as->state == REASSEMBLY_STALE ||
+           !ranges_has(&as->have, 0, as->total));
     ranges_check(&as->have);
     return as->fragments;
 }
@@ -226,9 +229,9 @@ static void check_assemblies(const struct agent *a, struct sums *s)
     uint64_t fragments = 0;
     struct hash_node *n = hash_walk(&a->assemblies, NULL);
     for (; n != NULL; n = hash_walk(&a->assemblies, n)) {
-        const struct assembly *as = container_of(n, struct assembly, by_id);
+        const struct reassembly *as = container_of(n, struct reassembly, by_id);
         fragments += check_assembly(as);
-        s->assemblies += !as->over;
+        s->assemblies += as->state != REASSEMBLY_OVER;
         s->memory += as->joined == NULL ? 0 : as->joined->cap;
     }
     assert(fragments == s->fragments);
@@ -290,8 +293,8 @@ const char *const agent_states[] = {"storing",  "waiting",  "sending",      "del
 
 static const char *state_text(const struct forwarding *f)
 {
-    if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole != NULL)
-        f = f->assembly->whole;
+    if (f->state == STATE_REASSEMBLY_PENDING && f->reassembly->whole != NULL)
+        f = f->reassembly->whole;
     const struct state_rules *s = &legal_states[f->state];
     return f->link == TO_ENDPOINT || s->at_link == NULL ? s->at_here : s->at_link;
 }

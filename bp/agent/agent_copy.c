@@ -60,10 +60,10 @@ static struct forwarding *add_copy(struct agent *a, struct fan *fan, struct buf 
 static void undo_copies(struct agent *a, struct fan *fan, uint64_t n)
 {
     assert(n <= fan->len);
-    fan->held = true;
+    fan->len++;
     for (; n > 0; n--)
         forwarding_end(a, container_of(fan->copies.prev, struct forwarding, sibling), END_DELETED);
-    fan->held = false;
+    fan->len--;
 }
 
 struct list *copies_make(struct agent *a, struct forwarding *f, uint64_t n)
@@ -108,18 +108,18 @@ static void end_original(struct agent *a, struct fan *fan)
 {
     struct record *o = fan->original;
     assert(fan->len == 0 && list_empty(&fan->copies));
-    assert(!fan->delivered || !fan->gathered || a->counters.fragments_going_on > 0);
-    a->counters.fragments_going_on -= fan->delivered && fan->gathered;
-    if (fan->delivered && !fan->gathered) /* else the bundle was, in one */
+    assert(fan->delivered == 0 || !fan->gathered || a->counters.fragments_going_on > 0);
+    a->counters.fragments_going_on -= fan->delivered > 0 && fan->gathered;
+    if (fan->delivered > 0 && !fan->gathered) /* else the bundle was, in one */
         agent_report(a, &o->forwarding, STATUS_DELIVERED, REASON_NONE);
-    if (fan->forwarded)
+    if (fan->forwarded > 0)
         agent_report(a, &o->forwarding, STATUS_FORWARDED, REASON_NONE);
-    if (!fan->delivered && !fan->forwarded)
+    if (fan->delivered + fan->forwarded == 0)
         agent_report(a, &o->forwarding, STATUS_DELETED, reason_of(fan->last));
     forwarding_end(a, &o->forwarding,
-                   fan->delivered   ? END_DELIVERED
-                   : fan->forwarded ? END_FORWARDED
-                                    : fan->last);
+                   fan->delivered > 0   ? END_DELIVERED
+                   : fan->forwarded > 0 ? END_FORWARDED
+                                        : fan->last);
     free(fan);
 }
 
@@ -130,18 +130,17 @@ void copies_sub(struct agent *a, struct forwarding *c, enum agent_end why)
     list_sub(&c->sibling);
     c->bundle = NULL;
     a->copies--;
-    fan->len--;
     fan->last = why;
-    fan->delivered = fan->delivered || why == END_DELIVERED;
-    fan->forwarded = fan->forwarded || why == END_FORWARDED;
-    if (fan->len == 0 && !fan->held)
+    fan->delivered += why == END_DELIVERED;
+    fan->forwarded += why == END_FORWARDED;
+    if (--fan->len == 0)
         end_original(a, fan);
 }
 
 void copies_replace(struct agent *a, struct forwarding *c)
 {
     struct fan *fan = c->bundle->fan;
-    const bool delivered = fan->delivered;
+    const uint64_t delivered = fan->delivered;
     assert(forwarding_is_copy(c) && fan->len > 1);
     forwarding_end(a, c, END_DELIVERED);
     fan->delivered = delivered; /* by others, which it became */
@@ -151,14 +150,15 @@ bool copies_abandon(struct agent *a, struct forwarding *c)
 {
     struct fan *fan = c->bundle->fan;
     struct record *o = fan->original;
-    assert(forwarding_is_copy(c) && fan->len > 0 && !fan->held);
-    if (fan->len > 1 || fan->delivered || fan->forwarded) {
+    assert(forwarding_is_copy(c) && fan->len > 0);
+    if (fan->len > 1 || fan->delivered + fan->forwarded > 0) {
         forwarding_end(a, c, END_DELETED);
         return false;
     }
     struct buf *bytes = o->role == ROLE_WHOLE && c->buf != NULL ? buf_keep(c->buf) : NULL;
-    fan->held = true;
+    fan->len++;
     forwarding_end(a, c, END_DELETED);
+    fan->len--;
     undo_fan(fan);
     if (bytes != NULL)
         forwarding_hold(a, &o->forwarding, bytes);
@@ -172,12 +172,11 @@ void copies_each(struct agent *a, struct record *o,
                  void (*fn)(struct agent *a, struct forwarding *c))
 {
     struct fan *fan = o->fan;
-    assert(fan != NULL && !fan->held);
-    fan->held = true;
+    assert(fan != NULL && fan->len > 0);
+    fan->len++;
     list_for_each_safe (it, &fan->copies)
         fn(a, container_of(it, struct forwarding, sibling));
-    fan->held = false;
-    if (fan->len == 0)
+    if (--fan->len == 0)
         end_original(a, fan);
 }
 
@@ -199,12 +198,12 @@ int copies_load(struct agent *a, struct forwarding *c, struct agent_action *out)
 static bool is_missing(const struct forwarding *c)
 {
     const struct forwarding *whole =
-        c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : NULL;
+        c->state == STATE_REASSEMBLY_PENDING ? c->reassembly->whole : NULL;
     if (whole == NULL || whole->queue == NULL || whole->buf != NULL)
         return false;
     struct agent_head h; /* each piece has bytes that the ones before lack */
     record_head(c->bundle, &h);
-    return !ranges_has(&c->assembly->have, h.id.offset, h.id.offset + h.payload_len);
+    return !ranges_has(&c->reassembly->have, h.id.offset, h.id.offset + h.payload_len);
 }
 
 static bool wants_bytes(const struct forwarding *c)
@@ -215,7 +214,7 @@ static bool wants_bytes(const struct forwarding *c)
 /* The one whose queue waits for these bytes. */
 static struct forwarding *queued_of(struct forwarding *c)
 {
-    return c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : c;
+    return c->state == STATE_REASSEMBLY_PENDING ? c->reassembly->whole : c;
 }
 
 static void end_unreadable(struct agent *a, struct forwarding *c)
@@ -257,7 +256,7 @@ void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, b
 void copies_check(const struct record *o)
 {
     uint64_t len = 0;
-    assert(o->fan != NULL && o->fan->original == o && !o->fan->held && o->fan->len > 0);
+    assert(o->fan != NULL && o->fan->original == o && o->fan->len > 0);
     assert(o->forwarding.buf == NULL && o->forwarding.state == STATE_COPIED);
     list_for_each (it, &o->fan->copies) {
         const struct forwarding *c = container_of(it, struct forwarding, sibling);

@@ -12,7 +12,7 @@
 #include "bp/agent/agent_state.h"
 
 struct agent;
-struct assembly;
+struct reassembly;
 struct band;
 struct buf;
 struct queue;
@@ -71,13 +71,13 @@ struct forwarding {
     struct turn *place;
     /* STATE_BUSY in an endpoint's queue: the registration that has it */
     struct registration *taker;
-    struct assembly *assembly; /* of a fragment for this node, and of the joined bundle */
-    uint32_t losses;           /* transmissions lost by unreliable links */
-    uint32_t tries;            /* failed attempts to forward or deliver it */
-    const char *failed;        /* reason of the latest failure; static; NULL: none */
-    uint64_t sent_to;          /* payload bytes that were forwarded in fragments */
-    uint64_t in_hand;          /* payload bytes of the fragment in transmission; 0: none */
-    uint64_t fits;             /* further bytes that its present route can transmit; 0: any */
+    struct reassembly *reassembly; /* of a fragment for this node, and of the joined bundle */
+    uint32_t losses;               /* transmissions lost by unreliable links */
+    uint32_t tries;                /* failed attempts to forward or deliver it */
+    const char *failed;            /* reason of the latest failure; static; NULL: none */
+    uint64_t sent_to;              /* payload bytes that were forwarded in fragments */
+    uint64_t in_hand;              /* payload bytes of the fragment in transmission; 0: none */
+    uint64_t fits;                 /* further bytes that its present route can transmit; 0: any */
 };
 
 /* agent_forwarding.c. find: NULL: there is none with this key. */

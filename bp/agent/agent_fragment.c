@@ -24,7 +24,7 @@ static struct slice bundle_name(const struct bundle_id *id, uint8_t out[AGENT_ID
     return slice_of(out, agent_id_encode(&all, 0, out));
 }
 
-static struct slice assembly_name(const struct assembly *as)
+static struct slice reassembly_name(const struct reassembly *as)
 {
     return slice_of(as->id, as->id_len);
 }
@@ -32,11 +32,11 @@ static struct slice assembly_name(const struct assembly *as)
 /* One bundle id may have several assemblies: fragments with another total length or destination
  * form a separate one, so that a false fragment cannot end the true ones. At most one of them has a
  * whole. */
-static struct assembly *assembly_named(struct hash_node *n, struct slice id)
+static struct reassembly *reassembly_named(struct hash_node *n, struct slice id)
 {
     for (; n != NULL; n = hash_next(n)) {
-        struct assembly *as = container_of(n, struct assembly, by_id);
-        if (slice_equal(assembly_name(as), id))
+        struct reassembly *as = container_of(n, struct reassembly, by_id);
+        if (slice_equal(reassembly_name(as), id))
             return as;
     }
     return NULL;
@@ -48,36 +48,36 @@ static bool no_assemblies(const struct agent *a)
     return a->assemblies.len == 0;
 }
 
-static struct assembly *assembly_first(const struct agent *a, struct slice id)
+static struct reassembly *reassembly_first(const struct agent *a, struct slice id)
 {
-    return assembly_named(hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len)),
-                          id);
+    return reassembly_named(hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len)),
+                            id);
 }
 
-static struct assembly *assembly_next(const struct assembly *as)
+static struct reassembly *reassembly_next(const struct reassembly *as)
 {
-    return assembly_named(hash_next(&as->by_id), assembly_name(as));
+    return reassembly_named(hash_next(&as->by_id), reassembly_name(as));
 }
 
-static struct assembly *assembly_with_whole(const struct agent *a, struct slice id)
+static struct reassembly *reassembly_with_whole(const struct agent *a, struct slice id)
 {
-    struct assembly *as = assembly_first(a, id);
+    struct reassembly *as = reassembly_first(a, id);
     while (as != NULL && as->whole == NULL)
-        as = assembly_next(as);
+        as = reassembly_next(as);
     return as;
 }
 
-static void count_begin(struct agent *a, struct assembly *as)
+static void count_begin(struct agent *a, struct reassembly *as)
 {
-    as->over = false;
+    as->state = REASSEMBLY_GATHERING;
     a->counters.assemblies++;
     a->counters.assemblies_begun++;
 }
 
-static struct assembly *assembly_new(struct agent *a, const struct agent_head *h,
-                                     const struct holder *holder, struct slice id)
+static struct reassembly *reassembly_new(struct agent *a, const struct agent_head *h,
+                                         const struct holder *holder, struct slice id)
 {
-    struct assembly *as = calloc(1, sizeof *as + id.len);
+    struct reassembly *as = calloc(1, sizeof *as + id.len);
     if (as == NULL)
         return NULL;
     as->destination = h->destination;
@@ -97,7 +97,7 @@ static struct assembly *assembly_new(struct agent *a, const struct agent_head *h
     return as;
 }
 
-void assembly_free(struct agent *a, struct assembly *as)
+void fragments_free(struct agent *a, struct reassembly *as)
 {
     hash_sub(&a->assemblies, &as->by_id);
     list_sub(&as->order);
@@ -117,38 +117,38 @@ static bool legal(const struct agent_head *h)
            h->payload_len <= h->id.total - h->id.offset;
 }
 
-static bool fits(const struct assembly *as, const struct agent_head *h)
+static bool fits(const struct reassembly *as, const struct agent_head *h)
 {
     return as->total == h->id.total && eid_equal(&as->destination, &h->destination);
 }
 
-static void count_end(struct agent *a, struct assembly *as, enum agent_end why)
+static void count_end(struct agent *a, struct reassembly *as, enum agent_end why)
 {
-    if (as->over)
+    if (as->state == REASSEMBLY_OVER)
         return;
-    as->over = true;
+    as->state = REASSEMBLY_OVER;
     a->counters.assemblies--;
     a->counters.assemblies_ended[why]++;
 }
 
 /* Without one that was counted: the caller's own hold on it, or a fragment. */
-static void let_go(struct agent *a, struct assembly *as, enum agent_end why)
+static void let_go(struct agent *a, struct reassembly *as, enum agent_end why)
 {
     assert(as->fragments > 0);
     if (--as->fragments > 0)
         return;
     count_end(a, as, why);
-    assembly_free(a, as);
+    fragments_free(a, as);
 }
 
-void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why)
+void fragment_leave(struct agent *a, struct reassembly *as, enum agent_end why)
 {
     a->counters.fragments--;
     a->counters.fragments_ended[why]++;
     let_go(a, as, why);
 }
 
-static void end_pieces(struct agent *a, struct assembly *as, enum agent_end why)
+static void end_pieces(struct agent *a, struct reassembly *as, enum agent_end why)
 {
     while (!list_empty(&as->pieces))
         forwarding_end(a, container_of(list_first(&as->pieces), struct forwarding, node), why);
@@ -156,7 +156,7 @@ static void end_pieces(struct agent *a, struct assembly *as, enum agent_end why)
 
 /* What is missing for one more fragment, of `as` or of a new assembly. */
 static enum agent_refusal lacking(const struct agent *a, const struct holder *holder,
-                                  const struct assembly *as)
+                                  const struct reassembly *as)
 {
     if ((as == NULL && a->assemblies.len >= a->limits[QUOTA_ASSEMBLIES]) ||
         a->counters.fragments >= a->limits[QUOTA_FRAGMENTS])
@@ -168,7 +168,7 @@ static enum agent_refusal lacking(const struct agent *a, const struct holder *ho
 }
 
 static bool source_lacks(const struct agent *a, const struct holder *holder,
-                         const struct assembly *as)
+                         const struct reassembly *as)
 {
     return (as == NULL && !quota_source_has_room(a, holder, QUOTA_ASSEMBLIES, 1)) ||
            !quota_source_has_room(a, holder, QUOTA_FRAGMENTS, 1);
@@ -177,12 +177,12 @@ static bool source_lacks(const struct agent *a, const struct holder *holder,
 /* A fragment without room: in `as`, or in a new assembly. */
 struct candidate {
     const struct holder *holder;
-    const struct assembly *as; /* NULL: there is none yet */
-    uint64_t source;           /* quota_source_id */
+    const struct reassembly *as; /* NULL: there is none yet */
+    uint64_t source;             /* quota_source_id */
 };
 
 /* What a source began before it proved itself counts for the account of the unproven ones. */
-static bool of_source(const struct candidate *x, const struct assembly *old)
+static bool of_source(const struct candidate *x, const struct reassembly *old)
 {
     return old->holder.source == x->holder->source ||
            (old->source == x->source && old->holder.source->unproven);
@@ -191,11 +191,11 @@ static bool of_source(const struct candidate *x, const struct assembly *old)
 /* The assembly that grew longest ago: of the source, if the source has no room, else of the peer;
  * with `any` of all. It must have been idle for a while. Otherwise bundles with interleaved
  * fragments would displace each other, and none would be complete. */
-static struct assembly *find_idle(const struct agent *a, const struct candidate *x, bool any)
+static struct reassembly *find_idle(const struct agent *a, const struct candidate *x, bool any)
 {
     const bool by_source = source_lacks(a, x->holder, x->as);
     list_for_each (it, &a->gathering) {
-        struct assembly *old = container_of(it, struct assembly, order);
+        struct reassembly *old = container_of(it, struct reassembly, order);
         if (tick_add(old->grown, a->config.assembly_idle) > a->now.now)
             return NULL;
         const bool same = by_source ? of_source(x, old) : old->holder.peer == x->holder->peer;
@@ -207,7 +207,7 @@ static struct assembly *find_idle(const struct agent *a, const struct candidate 
 
 /* Ends an assembly. Its fragments were accepted: their end is counted, and reported if requested.
  * Their ids are not remembered, so that they may arrive again. */
-static void give_way(struct agent *a, struct assembly *as)
+static void give_way(struct agent *a, struct reassembly *as)
 {
     as->fragments++;
     list_for_each (it, &as->pieces) {
@@ -216,7 +216,7 @@ static void give_way(struct agent *a, struct assembly *as)
     }
     end_pieces(a, as, END_GAVE_WAY);
     ranges_clear(&as->have);
-    as->stale = false;
+    as->state = REASSEMBLY_GATHERING;
     let_go(a, as, END_GAVE_WAY);
 }
 
@@ -224,7 +224,7 @@ static enum agent_refusal make_room(struct agent *a, const struct candidate *x)
 {
     enum agent_refusal refusal;
     while ((refusal = lacking(a, x->holder, x->as)) != REFUSE_NONE) {
-        struct assembly *old = find_idle(a, x, false);
+        struct reassembly *old = find_idle(a, x, false);
         if (old == NULL && refusal == REFUSE_FULL)
             old = find_idle(a, x, true);
         if (old == NULL)
@@ -234,12 +234,12 @@ static enum agent_refusal make_room(struct agent *a, const struct candidate *x)
     return REFUSE_NONE;
 }
 
-static struct assembly *find_begun(const struct agent *a, const struct agent_head *h,
-                                   struct slice name)
+static struct reassembly *find_begun(const struct agent *a, const struct agent_head *h,
+                                     struct slice name)
 {
-    struct assembly *as = assembly_first(a, name);
+    struct reassembly *as = reassembly_first(a, name);
     while (as != NULL && !fits(as, h))
-        as = assembly_next(as);
+        as = reassembly_next(as);
     return as;
 }
 
@@ -250,7 +250,8 @@ bool fragment_begun(const struct agent *a, const struct agent_head *h)
 }
 
 enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
-                                  const struct holder *holder, bool restored, struct assembly **out)
+                                  const struct holder *holder, bool restored,
+                                  struct reassembly **out)
 {
     const struct agent_config *c = &a->config;
     if (!legal(h))
@@ -259,7 +260,7 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
         return REFUSE_TOO_LONG;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);
-    struct assembly *as = find_begun(a, h, name);
+    struct reassembly *as = find_begun(a, h, name);
     if (as != NULL && !restored && as->fragments >= c->fragments_max)
         return REFUSE_FULL; /* the peer keeps it: room will become free */
     const struct candidate x = {holder, as, quota_source_id(a, h)};
@@ -267,7 +268,7 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
     if (refusal != REFUSE_NONE)
         return refusal;
     if (as == NULL)
-        as = assembly_new(a, h, holder, name);
+        as = reassembly_new(a, h, holder, name);
     if (as == NULL)
         return REFUSE_NO_MEMORY;
     as->fragments++;
@@ -277,9 +278,9 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
     return REFUSE_NONE;
 }
 
-void fragment_entered(struct agent *a, struct forwarding *f, struct assembly *as)
+void fragment_entered(struct agent *a, struct forwarding *f, struct reassembly *as)
 {
-    f->assembly = as;
+    f->reassembly = as;
     if (as != NULL)
         quota_add(a, &f->bundle->holder, QUOTA_FRAGMENTS, 1);
 }
@@ -291,7 +292,7 @@ bool fragment_known(const struct agent *a, const struct bundle *b, struct record
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&b->id, id);
-    if (assembly_with_whole(a, name) != NULL)
+    if (reassembly_with_whole(a, name) != NULL)
         return true;
     if (!b->id.fragment)
         return false;
@@ -301,7 +302,7 @@ bool fragment_known(const struct agent *a, const struct bundle *b, struct record
 }
 
 /* Computes the bytes of the pieces again, after one was removed. */
-static int count_again(struct assembly *as)
+static int count_again(struct reassembly *as)
 {
     ranges_clear(&as->have);
     list_for_each (it, &as->pieces) {
@@ -310,14 +311,14 @@ static int count_again(struct assembly *as)
         if (ranges_add(&as->have, h.id.offset, h.id.offset + h.payload_len, SIZE_MAX) < 0)
             return HELIO_ENOMEM;
     }
-    as->stale = false;
+    as->state = REASSEMBLY_GATHERING;
     return 0;
 }
 
-static int make_whole(struct agent *a, struct assembly *as, const struct forwarding *last,
+static int make_whole(struct agent *a, struct reassembly *as, const struct forwarding *last,
                       const struct agent_head *piece)
 {
-    assert(assembly_with_whole(a, assembly_name(as)) == NULL);
+    assert(reassembly_with_whole(a, reassembly_name(as)) == NULL);
     /* §5.8: but for these the primary blocks of all fragments are the bundle's. */
     struct agent_head h = *piece;
     h.id.fragment = false;
@@ -334,7 +335,7 @@ static int make_whole(struct agent *a, struct assembly *as, const struct forward
 }
 
 /* From here on the whole's timer counts: it cannot outlive any of its pieces. */
-static void queue_whole(struct agent *a, struct assembly *as)
+static void queue_whole(struct agent *a, struct reassembly *as)
 {
     as->whole->bundle->expires = TICK_NEVER;
     list_for_each (it, &as->pieces) {
@@ -350,16 +351,16 @@ static void queue_whole(struct agent *a, struct assembly *as)
 /* Returns 1: it is now a piece of the assembly; 0: it has no new bytes; or HELIO_ENOMEM. */
 static int gather_pieces(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
-    struct assembly *as = f->assembly;
-    if (as->over)
+    struct reassembly *as = f->reassembly;
+    if (as->state == REASSEMBLY_OVER)
         count_begin(a, as);
-    if (as->stale && count_again(as) < 0)
+    if (as->state == REASSEMBLY_STALE && count_again(as) < 0)
         return HELIO_ENOMEM;
     int rc = ranges_add(&as->have, h->id.offset, h->id.offset + h->payload_len, SIZE_MAX);
     if (rc <= 0)
         return rc;
     if (ranges_has(&as->have, 0, as->total) && make_whole(a, as, f, h) < 0) {
-        as->stale = true;
+        as->state = REASSEMBLY_STALE;
         return HELIO_ENOMEM;
     }
     f->state = STATE_REASSEMBLY_PENDING;
@@ -381,23 +382,23 @@ static int gather_pieces(struct agent *a, struct forwarding *f, const struct age
 
 /* Was the bundle delivered while this fragment was being stored, or is it here without
  * fragments? */
-static bool superseded(const struct agent *a, const struct assembly *as)
+static bool superseded(const struct agent *a, const struct reassembly *as)
 {
-    const struct slice name = assembly_name(as);
+    const struct slice name = reassembly_name(as);
     const uint64_t hash = agent_id_hash(a->config.seed, name);
     const struct record *held = record_by_id(a, name, hash);
-    return assembly_with_whole(a, name) != NULL || seen_has(&a->seen, name) ||
+    return reassembly_with_whole(a, name) != NULL || seen_has(&a->seen, name) ||
            (held != NULL && forwarding_stored(&held->forwarding));
 }
 
 static void place_fragment(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
     assert(f->state == STATE_DISPATCH_PENDING || f->state == STATE_NO_ROUTE);
-    if (f->assembly == NULL) { /* restored, with a head that makes no sense */
+    if (f->reassembly == NULL) { /* restored, with a head that makes no sense */
         forwarding_end(a, f, END_DELETED);
         return;
     }
-    int rc = superseded(a, f->assembly) ? 0 : gather_pieces(a, f, h);
+    int rc = superseded(a, f->reassembly) ? 0 : gather_pieces(a, f, h);
     if (rc == 0)
         forwarding_end(a, f, END_REDUNDANT);
     else if (rc < 0 && forwarding_is_copy(f))
@@ -408,19 +409,19 @@ static void place_fragment(struct agent *a, struct forwarding *f, const struct a
 
 /* Fragments of a group's bundle are copies. Their originals are known by their own ids, because
  * they are also forwarded. So the bundle's id is remembered separately. */
-static void remember_bundle(struct agent *a, const struct assembly *as, tick last,
+static void remember_bundle(struct agent *a, const struct reassembly *as, tick last,
                             enum agent_end why)
 {
     const struct forwarding *p = container_of(list_first(&as->pieces), struct forwarding, node);
     assert(!list_empty(&as->pieces));
     if (!forwarding_is_copy(p) || why != END_DELIVERED)
         return;
-    const struct slice name = assembly_name(as);
+    const struct slice name = reassembly_name(as);
     const tick expires = p->bundle->expires;
     agent_remember(a, name, agent_until_ms(a, expires > a->now.now ? last : expires));
 }
 
-static tick last_expiry(const struct assembly *as)
+static tick last_expiry(const struct reassembly *as)
 {
     tick last = 0;
     list_for_each (it, &as->pieces) {
@@ -432,7 +433,7 @@ static tick last_expiry(const struct assembly *as)
 
 /* What is remembered of the pieces is the bundle, for as long as the last of them would have
  * stayed: they need not agree on their age. */
-static void mark_pieces(const struct agent *a, struct assembly *as, tick last)
+static void mark_pieces(const struct agent *a, struct reassembly *as, tick last)
 {
     list_for_each (it, &as->pieces) {
         struct forwarding *p = container_of(it, struct forwarding, node);
@@ -447,11 +448,11 @@ static void mark_pieces(const struct agent *a, struct assembly *as, tick last)
 /* The pieces of all assemblies of that name: their bytes are of no use any more. */
 static void end_all_pieces(struct agent *a, struct slice name)
 {
-    struct assembly *next, *as = assembly_first(a, name);
+    struct reassembly *next, *as = reassembly_first(a, name);
     for (; as != NULL; as = next) {
         as->fragments++; /* it must outlive the loop */
         end_pieces(a, as, END_REDUNDANT);
-        next = assembly_next(as);
+        next = reassembly_next(as);
         let_go(a, as, END_REDUNDANT);
     }
 }
@@ -468,7 +469,7 @@ bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_he
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);
-    if (assembly_with_whole(a, name) != NULL) {
+    if (reassembly_with_whole(a, name) != NULL) {
         forwarding_end(a, f, END_REDUNDANT);
         return true;
     }
@@ -477,9 +478,9 @@ bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_he
 }
 
 void fragment_gather(struct agent *a, struct forwarding *c, const struct agent_head *h,
-                     struct assembly *as)
+                     struct reassembly *as)
 {
-    assert(forwarding_is_copy(c) && c->queue == NULL && c->assembly == NULL);
+    assert(forwarding_is_copy(c) && c->queue == NULL && c->reassembly == NULL);
     c->link = TO_ENDPOINT;
     fragment_entered(a, c, as);
     place_fragment(a, c, h);
@@ -490,13 +491,13 @@ bool fragment_outrun(struct agent *a, const struct agent_head *h)
     uint8_t id[AGENT_ID_MAX];
     const struct slice name = bundle_name(&h->id, id);
     assert(!h->id.fragment);
-    if (assembly_with_whole(a, name) != NULL)
+    if (reassembly_with_whole(a, name) != NULL)
         return true;
     end_all_pieces(a, name);
     return false;
 }
 
-void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
+void fragment_end_all(struct agent *a, struct reassembly *as, enum agent_end why)
 {
     as->fragments++;
     if (as->joined != NULL)
@@ -504,6 +505,7 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     buf_drop(as->joined);
     as->joined = NULL;
     as->whole = NULL;
+    as->state = REASSEMBLY_GATHERING;
     as->grown = a->now.now;
     list_add_tail(&a->gathering, &as->order);
     const tick last = last_expiry(as);
@@ -513,7 +515,7 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     count_end(a, as, why);
     ranges_clear(&as->have);
     if (why != END_INSECURE) /* others may have the true bytes */
-        end_all_pieces(a, assembly_name(as));
-    as->stale = false;
+        end_all_pieces(a, reassembly_name(as));
+    assert(as->state == REASSEMBLY_OVER);
     let_go(a, as, why);
 }

@@ -7,25 +7,44 @@
 #include "bp/agent/agent_record.h"
 
 /*
- * Fragments of one bundle for this node with the same total length and destination. While bytes are
- * missing, each fragment expires by itself. When the last one has arrived, `whole` is created: a
- * record for the joined bundle. It waits in the endpoint's queue. When it ends, all its fragments
- * end.
+ *    the first fragment
+ *          |
+ *          v                                            accepted, or no policy
+ *      GATHERING --- the last missing bytes ---> WHOLE -----------------------> VERIFIED
+ *       |     ^                                    |                               |
+ *    a piece  | computed again                     +------- the bundle ends -------+
+ *     ends    |                                                    |
+ *       v     |                                                    v
+ *        STALE                      GATHERING <--- a late fragment --- OVER
+ *
+ * It is freed with its last fragment, in any state.
  */
-struct assembly {
+enum reassembly_state {
+    REASSEMBLY_GATHERING, /* some bytes are missing */
+    REASSEMBLY_STALE,     /* likewise, and a piece was removed: `have` must be computed again */
+    REASSEMBLY_WHOLE,     /* all bytes are here: the joined bundle is in a queue */
+    REASSEMBLY_VERIFIED,  /* likewise, and the security policy has accepted it */
+    REASSEMBLY_OVER       /* the joined bundle has ended and was counted: only late pieces remain */
+};
+
+/*
+ * Fragments of one bundle for this node with the same total length and destination. While bytes are
+ * missing, each fragment expires by itself. When the last one has arrived, `whole` is created: the
+ * forwarding of the joined bundle. It waits in the endpoint's queue. When it ends, all its
+ * fragments end.
+ */
+struct reassembly {
     struct hash_node by_id;
     struct eid destination;
-    uint64_t total, fragments; /* bytes; records of this assembly, stored or not */
+    uint64_t total, fragments; /* bytes; fragments of this bundle, stored or not */
     struct holder holder;      /* account of the first fragment */
     uint64_t source;           /* quota_source_id of the first fragment */
     struct list order;         /* in agent.gathering, as long as `whole` is NULL */
     tick grown;                /* when its latest piece arrived */
     struct list pieces;        /* stored fragments, each with bytes that the ones before lack */
     struct ranges have; /* bytes of all pieces; after `whole` exists: those copied to `joined` */
-    bool stale;         /* `have` must be computed again: a piece was removed */
-    bool over;          /* its whole has ended and was counted; only late pieces remain */
-    bool verified;      /* the security policy has accepted the joined bundle */
-    struct forwarding *whole;
+    enum reassembly_state state;
+    struct forwarding *whole;       /* in REASSEMBLY_WHOLE and REASSEMBLY_VERIFIED */
     const struct forwarding *first; /* the piece with the start of the payload, after the join */
     struct buf *joined;             /* buffer of the joined payload, while it is being filled */
     struct list *next;              /* the piece to copy next */
@@ -40,27 +59,27 @@ struct assembly {
  * assembly. Older assemblies that do not grow may be dropped for it. */
 enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
                                   const struct holder *holder, bool restored,
-                                  struct assembly **out);
+                                  struct reassembly **out);
 /* Are other fragments of its bundle here? */
 bool fragment_begun(const struct agent *a, const struct agent_head *h);
-/* Adds the new record to the assembly. */
-void fragment_entered(struct agent *a, struct forwarding *f, struct assembly *as);
+/* Adds a new one to the reassembly. */
+void fragment_entered(struct agent *a, struct forwarding *f, struct reassembly *as);
 /* Adds a copy of a fragment, which is in no queue; the copy may end. */
 void fragment_gather(struct agent *a, struct forwarding *c, const struct agent_head *h,
-                     struct assembly *as);
+                     struct reassembly *as);
 /* An unfragmented bundle of a group has arrived: ends its fragments. True: the fragments were
  * already complete. */
 bool fragment_outrun(struct agent *a, const struct agent_head *h);
 /* Removes a fragment; the assembly is freed with the last one. */
-void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why);
-void assembly_free(struct agent *a, struct assembly *as);
+void fragment_leave(struct agent *a, struct reassembly *as, enum agent_end why);
+void fragments_free(struct agent *a, struct reassembly *as);
 /* Is the bundle (or the bundle of this fragment) here, or was it here? Its own id is not looked
  * up. */
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held);
 /* Places a stored bundle for an endpoint here. True: it needs no queue. */
 bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_head *h);
 /* The joined bundle has ended: ends its pieces. */
-void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why);
+void fragment_end_all(struct agent *a, struct reassembly *as, enum agent_end why);
 
 /* agent_join.c. Returns 1 and a LOAD action; or 0: the payload is in whole->buf now, or a piece is
  * being loaded, or the whole is paused. */

@@ -135,10 +135,9 @@ struct sharing_rule {
 struct fan {
     struct record *original; /* its own forwarding is COPIED */
     struct list copies;
-    /* Number of copies: at least one; the bundle ends with the last. */
+    /* Number of copies, and one more while they are iterated: the bundle ends with the last. */
     uint64_t len;
-    bool delivered, forwarded;
-    bool held; /* an iteration is running */
+    uint64_t delivered, forwarded; /* copies that ended so */
     /* One of the copies is in an assembly: it is a fragment of a group's bundle. */
     bool gathered;
     enum agent_end last; /* how the latest copy ended */

@@ -10,7 +10,7 @@
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_security.h"
 
-static int start_join(struct agent *a, struct assembly *as)
+static int start_join(struct agent *a, struct reassembly *as)
 {
     as->joined = buf_new(0, (size_t)as->total);
     if (as->joined == NULL)
@@ -20,7 +20,7 @@ static int start_join(struct agent *a, struct assembly *as)
     return 0;
 }
 
-static int copy_piece(struct assembly *as, const struct forwarding *p)
+static int copy_piece(struct reassembly *as, const struct forwarding *p)
 {
     assert(as->joined != NULL && p->buf != NULL);
     struct agent_head h;
@@ -37,7 +37,7 @@ static int copy_piece(struct assembly *as, const struct forwarding *p)
 }
 
 /* Requests one of the next pieces that are neither in memory nor requested. */
-static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *out)
+static int ask_piece(struct agent *a, struct reassembly *as, struct agent_action *out)
 {
     struct list *it = as->next;
     for (int ahead = 0; ahead < PREFETCH && it != &as->pieces; ahead++, it = it->next) {
@@ -54,7 +54,7 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
 
 int fragment_join(struct agent *a, struct forwarding *whole, struct agent_action *out)
 {
-    struct assembly *as = whole->assembly;
+    struct reassembly *as = whole->reassembly;
     if (as->joined == NULL && start_join(a, as) < 0)
         goto no_memory;
     for (; as->next != &as->pieces; as->next = as->next->next) {

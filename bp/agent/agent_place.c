@@ -81,7 +81,7 @@ static void place_copy(struct agent *a, struct forwarding *c, const struct agent
 
 /* For a group: can this node reassemble or deliver it for registrations here? */
 static bool enter_here(struct agent *a, const struct record *r, const struct agent_head *h,
-                       struct assembly **as)
+                       struct reassembly **as)
 {
     if (h->id.fragment)
         return fragment_enter(a, h, &r->holder, false, as) == REFUSE_NONE;
@@ -89,7 +89,7 @@ static bool enter_here(struct agent *a, const struct record *r, const struct age
 }
 
 static void place_here(struct agent *a, struct forwarding *c, const struct agent_head *h,
-                       struct assembly *as)
+                       struct reassembly *as)
 {
     if (as != NULL)
         fragment_gather(a, c, h, as);
@@ -106,7 +106,7 @@ static void place_copies(struct agent *a, struct forwarding *f, const struct age
 {
     assert(!forwarding_is_copy(f) && answer->also_len <= ROUTER_COPIES_MAX);
     assert(answer->link >= 0 || (answer->here && answer->also_len == 0));
-    struct assembly *as = NULL;
+    struct reassembly *as = NULL;
     /* Without room to reassemble its fragments they are only forwarded. */
     const bool here = answer->here && enter_here(a, f->bundle, h, &as);
     const uint64_t links = answer->link >= 0 ? 1 + answer->also_len : 0, n = links + here;

@@ -160,7 +160,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     return 0;
 }
 
-int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as)
+int record_whole(struct agent *a, const struct agent_head *h, struct reassembly *as)
 {
     assert(as->whole == NULL && as->total > 0);
     /* Its timer replaces those of its pieces: there is room. */
@@ -171,9 +171,9 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
     r->role = ROLE_WHOLE;
     r->forwarding.state = STATE_DISPATCH_PENDING;
     r->payload_len = (size_t)as->total;
-    r->forwarding.assembly = as;
+    r->forwarding.reassembly = as;
     as->whole = &r->forwarding;
-    as->verified = false;
+    as->state = REASSEMBLY_WHOLE;
     as->first = NULL;
     assert(as->whole->bundle == r && r->role == ROLE_WHOLE);
     return 0;
@@ -191,8 +191,8 @@ void record_leave_storing(struct agent *a, struct forwarding *f)
 
 static void leave_lists(struct agent *a, struct forwarding *f)
 {
-    if (f->state == STATE_REASSEMBLY_PENDING && f->assembly->whole == NULL)
-        f->assembly->stale = true;
+    if (f->state == STATE_REASSEMBLY_PENDING && f->reassembly->whole == NULL)
+        f->reassembly->state = REASSEMBLY_STALE;
     if (f->state == STATE_STORING)
         record_leave_storing(a, f);
     else if (state_is_queued(f->state))
@@ -228,7 +228,7 @@ static void remember_id(struct agent *a, struct record *r)
 }
 
 /* Out of all lists and tables, and without bytes. */
-static void detach_record(struct agent *a, struct forwarding *f)
+static void detach_forwarding(struct agent *a, struct forwarding *f)
 {
     const bool stored = forwarding_stored(f);
     const bool taken_back = f->state == STATE_RECALLED && f->link == TO_ENDPOINT;
@@ -260,11 +260,12 @@ static void free_unless_recalled(struct forwarding *f)
 
 static void end_copy(struct agent *a, struct forwarding *f, enum agent_end why)
 {
-    struct assembly *as = f->assembly; /* the assembly of a piece, or NULL */
+    struct reassembly *as = f->reassembly; /* the assembly of a piece, or NULL */
     struct holder holder = {0};
     if (as != NULL)
         holder = quota_keep(&f->bundle->holder); /* the bundle may end now */
     a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
+    detach_forwarding(a, f);
     copies_sub(a, f, why);
     free_unless_recalled(f);
     if (as == NULL)
@@ -289,10 +290,26 @@ static void note_id(struct agent *a, struct record *r, enum agent_end why, bool 
         returns_forwarded(&a->returns, r->by_id.hash);
 }
 
-static void end_bundle(struct agent *a, struct forwarding *f, enum agent_end why, bool fanned)
+/* All its pieces end with it. */
+static void end_whole(struct agent *a, struct forwarding *f, enum agent_end why)
 {
+    struct reassembly *as = f->reassembly;
+    emit_end(a, f, why);
+    detach_forwarding(a, f);
+    f->bundle->fan = NULL;
+    free_unless_recalled(f);
+    fragment_end_all(a, as, why);
+}
+
+static void end_bundle(struct agent *a, struct forwarding *f, enum agent_end why)
+{
+    if (forwarding_stored(f))
+        emit_end(a, f, why);
+    detach_forwarding(a, f);
+    const bool fanned = f->bundle->fan != NULL;
+    f->bundle->fan = NULL;
     const struct holder holder = f->bundle->holder;
-    struct assembly *as = f->assembly; /* a fragment of it, or NULL */
+    struct reassembly *as = f->reassembly; /* a fragment of it, or NULL */
     record_uncount(a, f->bundle);
     quota_left(a, f->bundle, &holder);
     note_id(a, f->bundle, why, fanned);
@@ -311,20 +328,10 @@ static void end_bundle(struct agent *a, struct forwarding *f, enum agent_end why
 
 void forwarding_end(struct agent *a, struct forwarding *f, enum agent_end why)
 {
-    if (forwarding_stored(f) && !forwarding_is_copy(f))
-        emit_end(a, f, why);
-    detach_record(a, f);
-    if (forwarding_is_copy(f)) {
+    if (forwarding_is_copy(f))
         end_copy(a, f, why);
-        return;
-    }
-    const bool fanned = f->bundle->fan != NULL;
-    f->bundle->fan = NULL;
-    if (forwarding_is_whole(f)) {
-        struct assembly *as = f->assembly;
-        free_unless_recalled(f);
-        fragment_end_all(a, as, why);
-        return;
-    }
-    end_bundle(a, f, why, fanned);
+    else if (forwarding_is_whole(f))
+        end_whole(a, f, why);
+    else
+        end_bundle(a, f, why);
 }

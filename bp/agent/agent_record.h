@@ -10,7 +10,7 @@
 #include "bp/agent/agent_forwarding.h"
 #include "bp/agent/agent_head.h"
 
-struct assembly;
+struct reassembly;
 
 #define RECORD_SLACK 96 /* bytes: overhead of the allocator, entries in tables and in the heap */
 #define NO_ANSWER REFUSE_COUNT /* record.answer_refusal: no answer is due */
@@ -69,7 +69,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
                const struct holder *holder, struct record **out);
 /* Creates the record of the bundle joined from the fragments of `as`; it is in no queue yet.
  * Returns 0 or HELIO_ENOMEM. */
-int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
+int record_whole(struct agent *a, const struct agent_head *h, struct reassembly *as);
 void record_leave_storing(struct agent *a, struct forwarding *f); /* the store has answered */
 /* Is it in agent.by_id? */
 static inline bool record_has_id(const struct record *r)

@@ -16,7 +16,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     if (rc < 0)
         return rc;
     /* One that does not fit the others of its bundle is deleted when it is placed. */
-    struct assembly *as = NULL;
+    struct reassembly *as = NULL;
     struct holder holder;
     const enum receiver receiver = agent_is_here(a, &h.destination)
                                        ? endpoint_receiver(a, &h.destination)

@@ -97,7 +97,7 @@ uint64_t record_memory_used(const struct agent *a)
 /* What is made for a bundle once it is admitted: its endpoint, or its kind, or its assembly. */
 #define PLACE_COST (sizeof(struct endpoint) + RECORD_SLACK)
 static_assert(PLACE_COST >= sizeof(struct kind) + RECORD_SLACK &&
-                  PLACE_COST >= sizeof(struct assembly) + ASSEMBLY_SLACK,
+                  PLACE_COST >= sizeof(struct reassembly) + ASSEMBLY_SLACK,
               "the place of any bundle");
 
 bool record_memory_room(const struct agent *a, uint64_t more)
@@ -206,7 +206,7 @@ static struct heap *heap_of(const struct record *r, int of)
 void room_enter(struct agent *a, struct forwarding *f)
 {
     struct record *r = f->bundle;
-    if (!a->config.drop_when_full || forwarding_derived(f) || f->assembly != NULL)
+    if (!a->config.drop_when_full || forwarding_derived(f) || f->reassembly != NULL)
         return;
     assert(forwarding_stored(f) && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
     /* Without memory for its heap entries it is never displaced. */

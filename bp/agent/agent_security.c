@@ -94,7 +94,7 @@ enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bund
 }
 
 /* The first fragment has all blocks of the bundle (RFC 9171 §5.8). */
-int secure_piece(struct agent *a, struct assembly *as, const struct forwarding *piece)
+int secure_piece(struct agent *a, struct reassembly *as, const struct forwarding *piece)
 {
     struct agent_head h;
     struct bundle b;
@@ -117,7 +117,7 @@ int secure_piece(struct agent *a, struct assembly *as, const struct forwarding *
 static struct buf *build_whole(const struct forwarding *whole)
 {
     struct bundle b;
-    struct buf *frame = whole->assembly->frame;
+    struct buf *frame = whole->reassembly->frame;
     if (frame == NULL || bundle_decode(buf_data(frame), frame->len, BUNDLE_CHECKED, &b, NULL) < 0)
         return NULL;
     b.payload = buf_slice(whole->buf);
@@ -168,10 +168,11 @@ static bool is_receiver(const struct agent *a, const struct forwarding *whole)
 
 bool secure_waits(struct agent *a, struct forwarding *whole)
 {
-    struct assembly *as = whole->assembly;
+    struct reassembly *as = whole->reassembly;
     assert(whole->state == STATE_BUSY && whole->buf != NULL && as->first != NULL);
-    as->verified = as->verified || !is_receiver(a, whole);
-    if (as->verified)
+    if (!is_receiver(a, whole))
+        as->state = REASSEMBLY_VERIFIED;
+    if (as->state == REASSEMBLY_VERIFIED)
         return false;
     queue_verify(a, whole);
     return true;
@@ -200,13 +201,13 @@ bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *
     struct forwarding *whole = queue_verify_next(a);
     if (whole == NULL)
         return false;
-    *out = (struct agent_verified){.link = find_payer(a, whole->assembly->first),
+    *out = (struct agent_verified){.link = find_payer(a, whole->reassembly->first),
                                    .bytes = whole->bundle->bytes};
     const enum security_reason reason =
         is_receiver(a, whole) ? verify_whole(a, whole, &out->bytes) : SECURITY_PASSED;
     out->passed = reason == SECURITY_PASSED;
     out->absent = reason == SECURITY_REASON_TOKEN;
-    whole->assembly->verified = out->passed;
+    whole->reassembly->state = out->passed ? REASSEMBLY_VERIFIED : REASSEMBLY_WHOLE;
     if (out->passed)
         queue_return(a, whole);
     else if (out->absent)

@@ -19,7 +19,7 @@ enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bund
                                  struct buf **made);
 /* A piece of an assembly is in memory: keeps what the verification of the joined bundle needs.
  * Returns 0 or HELIO_ENOMEM. */
-int secure_piece(struct agent *a, struct assembly *as, const struct forwarding *piece);
+int secure_piece(struct agent *a, struct reassembly *as, const struct forwarding *piece);
 /* The turn of a joined bundle has come. True: it waits for agent_verify first. */
 bool secure_waits(struct agent *a, struct forwarding *whole);
 

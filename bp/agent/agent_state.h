@@ -12,8 +12,8 @@
  *   DISPATCH_PENDING <--- read from the store after a restart; the route has changed
  *          |
  *          |-- no route ----------------------> NO_ROUTE --- a route comes ---> DISPATCH_PENDING
- *          |-- fragment for this node --------> REASSEMBLY_PENDING (the joined bundle has a record
- * and |                                    a forwarding, which begins in DISPATCH_PENDING)
+ *          |-- fragment for this node --------> REASSEMBLY_PENDING (the joined bundle has its own
+ *          |                                    forwarding, which begins in DISPATCH_PENDING)
  *          |-- several routes ----------------> COPIED (each copy is one more forwarding, likewise)
  *          | one route, or delivery
  *          v

@@ -100,7 +100,7 @@ static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *part
 /* A copy has the accounts of its bundle, a joined bundle those of its first fragment. */
 static const struct holder *holder_of(const struct forwarding *f)
 {
-    return forwarding_is_whole(f) ? &f->assembly->holder : &f->bundle->holder;
+    return forwarding_is_whole(f) ? &f->reassembly->holder : &f->bundle->holder;
 }
 
 uint64_t turns_party(const struct forwarding *f)
