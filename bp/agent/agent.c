@@ -10,7 +10,6 @@
 
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_permit.h"
-#include "bp/agent/agent_storing.h"
 
 const char *agent_refusal_text(enum agent_refusal r)
 {

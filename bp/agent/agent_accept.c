@@ -10,7 +10,6 @@
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_permit.h"
 #include "bp/agent/agent_security.h"
-#include "bp/agent/agent_storing.h"
 
 static uint64_t add_sat(uint64_t x, uint64_t y)
 {

@@ -5,7 +5,6 @@
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
-#include "bp/agent/agent_storing.h"
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;

@@ -10,6 +10,13 @@
 #include "bp/agent/agent.h"
 #include "bp/agent/agent_kind.h"
 #include "bp/agent/agent_state.h"
+#include "bp/agent/router.h"
+
+#define LOAD_TRIES 8 /* a bundle that could not be read this often is deleted (END_UNREADABLE) */
+#define NO_LINK ROUTER_NO_LINK
+#define TO_ENDPOINT (-1)      /* forwarding.link: for an endpoint of this node */
+#define NO_ROUTE (-3)         /* forwarding.link: no route now */
+#define NO_ROUTE_IN_TIME (-4) /* forwarding.link: the same, and no route is in time */
 
 struct agent;
 struct reassembly;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
-#include "bp/agent/agent_storing.h"
 
 #define NOTICES_FIRST 64 /* a power of two, as all sizes of the ring */
 

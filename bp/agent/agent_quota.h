@@ -8,6 +8,10 @@
 #include <stdint.h>
 
 #include "base/tick.h"
+#include "bp/agent/agent_kind.h"
+
+#define QUOTA_OWN 0     /* account of this node's applications */
+#define QUOTA_UNKNOWN 1 /* account of peers whose names the store does not have */
 
 struct account;
 struct agent;
@@ -53,26 +57,6 @@ struct report_share {
     tick asked; /* time of the latest request; 0: the entry is free */
     tick spent; /* used part of its share of config.report_rate, as a time */
 };
-
-/* agent_account.c. pin: returns the account with this id with one reference more, and creates it if
- * necessary; NULL: no memory. unpin: drops a reference; the last one frees the account. source: the
- * account that the source is charged to, with a reference. */
-struct account *account_find(const struct hash *table, uint64_t id);
-struct account *account_pin(struct hash *table, uint64_t id);
-void account_unpin(struct agent *a, struct hash *table, struct account *x);
-void accounts_free(struct agent *a, struct hash *table);
-struct account *account_source(struct agent *a, const struct agent_head *h, struct account *peer);
-/* Is it the only source of its peer that is known? */
-bool account_is_alone(const struct agent *a, const struct account *peer,
-                      const struct account *source);
-/* The id of the source itself, whichever account it is charged to. */
-uint64_t quota_source_id(const struct agent *a, const struct agent_head *h);
-/* The id of a user's account; and that of the party (turns_party) of a bundle that is not here
- * yet. */
-uint64_t account_user_id(const struct agent *a, uint64_t user);
-uint64_t account_party_id(const struct agent *a, const struct agent_head *h);
-/* One of its bundles was forwarded or delivered: its source is proven. */
-void quota_prove(struct agent *a, const struct record *r);
 
 /* agent_quota.c */
 int quota_init(struct agent *a); /* 0 or HELIO_ENOMEM */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
-#include "bp/agent/agent_storing.h"
 
 struct slice record_id(const struct record *r)
 {

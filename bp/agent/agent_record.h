@@ -102,21 +102,4 @@ struct slice record_id(const struct record *r);
 struct slice record_mark(const struct record *r);
 void record_head(const struct record *r, struct agent_head *out);
 
-/* agent_room.c */
-enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
-/* What a new bundle would use of the limit of bytes. */
-uint64_t record_expect_charge(const struct agent *a, uint64_t bytes);
-/* Has the node as a whole, or its unreserved part, no room? If so, writes the reason. */
-bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out);
-/* Memory of all stored and arriving bundles; is there room for this many bytes more? */
-uint64_t record_memory_max(const struct agent *a);
-uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies */
-uint64_t record_memory_used(const struct agent *a);
-bool record_memory_room(const struct agent *a, uint64_t more);
-/* Could there be room for it if bundles of other accounts were displaced? */
-bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
-/* Is it for an endpoint here whose backlog has reached its limit? */
-bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes);
-bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
-
 #endif

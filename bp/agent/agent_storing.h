@@ -3,7 +3,21 @@
 #ifndef BP_AGENT_STORING_H
 #define BP_AGENT_STORING_H
 
-#include "bp/agent/agent_impl.h"
+#include "base/list.h"
+#include "bp/agent/agent.h"
+#include "bp/agent/agent_turn.h"
+
+struct record;
+
+/* Bundles that are being stored (agent_storing.c). */
+struct storing {
+    struct list ready;     /* to be returned by the next poll */
+    struct turns waiting;  /* until fewer are being stored */
+    uint64_t given;        /* cost of those in `ready`, or with the binder */
+    uint64_t party;        /* the party of the latest one */
+    tick shared_until;     /* until then the store is shared: another party used it recently */
+    uint64_t sequence_end; /* highest note that was stored with a bundle */
+};
 
 /* enter: the bundle was accepted. leave: it is no longer in STATE_STORING. */
 void storing_init(struct storing *s);
