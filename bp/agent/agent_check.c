@@ -29,7 +29,11 @@ enum holding { NEVER, ALWAYS, EITHER };
 
 struct state_rules {
     enum retention link, here;
+    const char *at_link; /* as an operator sees it */
+    const char *at_here;
     enum holding stored;
+    enum holding copy;    /* it is one of several of its bundle */
+    enum holding whole;   /* it is that of a joined bundle */
     enum holding queued;  /* in a queue */
     enum holding band;    /* in a band of it */
     enum holding kind;    /* in a kind: for a link or without a route, and no copy */
@@ -38,35 +42,40 @@ struct state_rules {
     enum holding loading; /* its bytes may be asked for */
     enum holding fan;     /* it has copies */
     enum holding taker;   /* an application has it; not the administrative endpoint's */
-    const char *at_link;  /* as an operator sees it */
-    const char *at_here;
 };
 
+/* What is not named does not hold. */
 static const struct state_rules legal_states[STATE_COUNT] = {
-    [STATE_STORING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, NEVER, NEVER, NEVER, NEVER,
-                       NEVER, NEVER, NEVER, NEVER, NEVER, "storing", "storing"},
-    [STATE_DISPATCH_PENDING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, NEVER,
-                                NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, "no route",
-                                "no route"},
-    [STATE_NO_ROUTE] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, NEVER, NEVER,
-                        ALWAYS, ALWAYS, EITHER, NEVER, NEVER, NEVER, "no route", "no route"},
-    [STATE_REASSEMBLY_PENDING] = {RETAIN_NONE, RETAIN_REASSEMBLY_PENDING, ALWAYS, NEVER, NEVER,
-                                  NEVER, EITHER, NEVER, EITHER, NEVER, NEVER, NULL, "fragment"},
-    [STATE_COPIED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, NEVER, NEVER, NEVER,
-                      NEVER, NEVER, EITHER, ALWAYS, NEVER, "several ways", "several ways"},
-    [STATE_FRONT] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, ALWAYS, NEVER,
-                     ALWAYS, EITHER, EITHER, NEVER, NEVER, "waiting", "waiting"},
-    [STATE_BACK] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, ALWAYS, ALWAYS,
-                    ALWAYS, EITHER, NEVER, NEVER, NEVER, "waiting", "waiting"},
-    [STATE_PAUSED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER,
-                      ALWAYS, ALWAYS, EITHER, NEVER, NEVER, NEVER, "paused", "paused"},
-    [STATE_VERIFYING] = {RETAIN_NONE, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER, NEVER, ALWAYS,
-                         NEVER, NEVER, NEVER, NEVER, NULL, "waiting"},
-    [STATE_BUSY] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER, NEVER,
-                    ALWAYS, NEVER, NEVER, NEVER, ALWAYS, "sending", "delivering"},
+    [STATE_STORING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, "storing", "storing",
+                       .stored = NEVER},
+    [STATE_DISPATCH_PENDING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, "no route",
+                                "no route", .stored = ALWAYS},
+    [STATE_NO_ROUTE] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "no route", "no route",
+                        .stored = ALWAYS, .whole = EITHER, .kind = ALWAYS, .timer = ALWAYS,
+                        .claims = EITHER},
+    [STATE_REASSEMBLY_PENDING] = {RETAIN_NONE, RETAIN_REASSEMBLY_PENDING, NULL, "fragment",
+                                  .stored = ALWAYS, .copy = EITHER, .timer = EITHER,
+                                  .loading = EITHER},
+    [STATE_COPIED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "several ways",
+                      "several ways", .stored = ALWAYS, .whole = EITHER, .loading = EITHER,
+                      .fan = ALWAYS},
+    [STATE_FRONT] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "waiting", "waiting",
+                     .stored = ALWAYS, .copy = EITHER, .whole = EITHER, .queued = ALWAYS,
+                     .band = ALWAYS, .timer = ALWAYS, .claims = EITHER, .loading = EITHER},
+    [STATE_BACK] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "waiting", "waiting",
+                    .stored = ALWAYS, .copy = EITHER, .whole = EITHER, .queued = ALWAYS,
+                    .band = ALWAYS, .kind = ALWAYS, .timer = ALWAYS, .claims = EITHER},
+    [STATE_PAUSED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "paused", "paused",
+                      .stored = ALWAYS, .copy = EITHER, .whole = EITHER, .queued = ALWAYS,
+                      .kind = ALWAYS, .timer = ALWAYS, .claims = EITHER},
+    [STATE_VERIFYING] = {RETAIN_NONE, RETAIN_DISPATCH_PENDING, NULL, "waiting", .stored = ALWAYS,
+                         .whole = ALWAYS, .queued = ALWAYS, .timer = ALWAYS},
+    [STATE_BUSY] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "sending", "delivering",
+                    .stored = ALWAYS, .copy = EITHER, .whole = EITHER, .queued = ALWAYS,
+                    .timer = ALWAYS, .taker = ALWAYS},
     /* An application's ends in the same call. */
-    [STATE_RECALLED] = {RETAIN_FORWARD_PENDING, RETAIN_NONE, ALWAYS, ALWAYS, NEVER, NEVER, NEVER,
-                        NEVER, NEVER, NEVER, NEVER, "sending", NULL},
+    [STATE_RECALLED] = {RETAIN_FORWARD_PENDING, RETAIN_NONE, "sending", NULL, .stored = ALWAYS,
+                        .copy = EITHER, .queued = ALWAYS},
 };
 
 static bool holds(enum holding rule, bool is)
@@ -89,6 +98,7 @@ static void check_state(const struct agent *a, const struct forwarding *f)
     const bool copy = forwarding_is_copy(f);
     assert(f->state == STATE_STORING || f->state == STATE_COPIED || retention_of(f) != RETAIN_NONE);
     assert(holds(s->stored, forwarding_stored(f)));
+    assert(holds(s->copy, copy) && holds(s->whole, forwarding_is_whole(f)));
     assert(holds(s->queued, f->queue != NULL) && state_is_queued(f->state) == (f->queue != NULL));
     assert(holds(s->band, f->band != NULL));
     assert(holds(here || copy ? NEVER : s->kind, f->kind != NULL));
