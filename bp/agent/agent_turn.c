@@ -292,7 +292,7 @@ void turns_add(struct agent *a, struct turns *t, struct forwarding *f)
     count_in(t, x, f);
 }
 
-/* Had the one at n its turn, and that before r? */
+/* Had the one at n its turn, and that before f? */
 static bool is_older(const struct turn *x, const struct list *n, const struct forwarding *f)
 {
     const struct forwarding *other = container_of(n, struct forwarding, node);
