@@ -279,14 +279,14 @@ static enum status_reason expiry_reason(const struct agent *a, const struct reco
     return overridden ? REASON_TRAFFIC_PARED : REASON_LIFETIME_EXPIRED;
 }
 
-static void expire_record(struct agent *a, struct forwarding *f)
+static void expire_bundle(struct agent *a, struct forwarding *f)
 {
     if (a->config.status_reports)
         agent_report(a, f, STATUS_DELETED, expiry_reason(a, f->bundle));
     forwarding_end(a, f, END_EXPIRED);
 }
 
-static void delete_record(struct agent *a, struct forwarding *f)
+static void delete_bundle(struct agent *a, struct forwarding *f)
 {
     agent_report(a, f, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
     forwarding_end(a, f, END_DELETED);
@@ -295,9 +295,9 @@ static void delete_record(struct agent *a, struct forwarding *f)
 bool agent_overdue(struct agent *a, struct forwarding *f)
 {
     if (f->doomed)
-        delete_record(a, f);
+        delete_bundle(a, f);
     else if (f->bundle->expires <= a->now.now)
-        expire_record(a, f);
+        expire_bundle(a, f);
     else
         return false;
     return true;
@@ -323,9 +323,9 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (f->sequence_end > a->sequence_noted)
         a->sequence_noted = f->sequence_end;
     f->sending = 0;
-    emit_record(a, BUNDLE_STORED, f);
+    emit_step(a, BUNDLE_STORED, f);
     agent_report(a, f, STATUS_RECEIVED, REASON_NONE);
-    record_leave_storing(a, f);
+    forwarding_leave_storing(a, f);
     f->state = STATE_DISPATCH_PENDING;
     if (!agent_overdue(a, f))
         agent_place(a, f);
@@ -373,7 +373,7 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
     const enum loaded how = read_loaded(f->bundle, bundle);
     if (f->bundle->fan != NULL) {
         if (how != LOADED_WELL)
-            emit_record(a, BUNDLE_UNREAD, f);
+            emit_step(a, BUNDLE_UNREAD, f);
         copies_loaded(a, f->bundle, how == LOADED_WELL ? bundle : NULL, how == LOADED_WRONG);
         buf_drop(bundle);
         return;
@@ -386,7 +386,7 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
         queue_wake(a, queued->queue);
         return;
     }
-    emit_record(a, BUNDLE_UNREAD, f);
+    emit_step(a, BUNDLE_UNREAD, f);
     if (how == LOADED_WRONG || ++f->bundle->load_failures == LOAD_TRIES)
         give_up(a, queued);
     else

@@ -207,7 +207,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     forwarding_fit(a, &r->forwarding); /* the spare room was for the blocks around a payload */
     r->forwarding.sequence_end = agent_sequence_end(b->id.sequence);
     a->sequence = b->id.sequence + 1;
-    emit_record(a, BUNDLE_ACCEPTED, &r->forwarding); /* what is refused, its caller says */
+    emit_step(a, BUNDLE_ACCEPTED, &r->forwarding); /* what is refused, its caller says */
     *out = r;
     return REFUSE_NONE;
 }
@@ -556,7 +556,7 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
         note_return(a, r);
         if (a->counters.memory_bytes > record_memory_max(a) / 2)
             forwarding_fit(a, &r->forwarding); /* a block of LTP has spare room */
-        emit_record(a, BUNDLE_ACCEPTED, &r->forwarding);
+        emit_step(a, BUNDLE_ACCEPTED, &r->forwarding);
         return REFUSE_NONE;
     }
     offer->waits = offer->waits && offer->may_wait && refusal != REFUSE_NONE;

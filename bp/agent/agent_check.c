@@ -120,7 +120,7 @@ static void check_verifying(const struct forwarding *f)
     assert(as->first != NULL && as->first->reassembly == as && as->state == REASSEMBLY_WHOLE);
 }
 
-static void check_record(const struct agent *a, const struct forwarding *f, struct sums *s)
+static void check_forwarding(const struct agent *a, const struct forwarding *f, struct sums *s)
 {
     check_state(a, f);
     assert(f->bundle->head_len > f->bundle->id_off && forwarding_find(a, f->key) == f &&
@@ -131,7 +131,7 @@ static void check_record(const struct agent *a, const struct forwarding *f, stru
         copies_check(f->bundle);
     s->sorted += f->kind != NULL;
     s->resting += list_empty(&f->resting) ? 0 : f->bundle->bytes;
-    memory_check_record(f);
+    memory_check_one(f);
     assert(f->priority < BUNDLE_PRIORITIES && f->bundle->qos.priority < BUNDLE_PRIORITIES);
     assert(f->booking == 0 || (f->queue != NULL && f->link >= 0 && a->router.ops->note != NULL));
     assert(!forwarding_is_whole(f) || (f->reassembly->whole == f && !f->loading));
@@ -271,7 +271,7 @@ void agent_check(const struct agent *a)
     struct sums s = {0};
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL; n = hash_walk(&a->by_key, n))
-        check_record(a, container_of(n, struct forwarding, by_key), &s);
+        check_forwarding(a, container_of(n, struct forwarding, by_key), &s);
     check_assemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);

@@ -167,7 +167,7 @@ static struct registration *choose_taker(const struct queue *q)
 }
 
 /* To each registration's own queue: what is at the head of the endpoint's, in memory. */
-static void spread_record(struct agent *a, struct forwarding *f)
+static void spread_copies(struct agent *a, struct forwarding *f)
 {
     struct endpoint *e = container_of(f->queue, struct endpoint, queue);
     uint64_t n = 0;
@@ -213,7 +213,7 @@ int endpoint_action(struct agent *a, struct forwarding *f, struct agent_action *
     }
     if (f->queue->only == NULL &&
         container_of(f->queue, struct endpoint, queue)->sharing == AGENT_SHARE_ALL) {
-        spread_record(a, f);
+        spread_copies(a, f);
         return 0;
     }
     struct agent_head h;

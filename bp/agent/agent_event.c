@@ -115,7 +115,7 @@ static void emit_with(struct agent *a, struct bundle_event *e, const struct forw
         emit_event(a, e);
 }
 
-void emit_record(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f)
+void emit_step(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f)
 {
     struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT};
     if (kind == BUNDLE_ACCEPTED)

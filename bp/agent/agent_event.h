@@ -11,7 +11,7 @@ struct bundle;
 
 /* agent_event.c: makes an event of a bundle and counts it; called before it changes its state to
  * ended. Links and queues are the present ones. */
-void emit_record(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f);
+void emit_step(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f);
 /* reason: static text, or NULL */
 void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct forwarding *f,
                  const char *reason);

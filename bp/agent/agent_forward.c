@@ -68,7 +68,7 @@ int link_action(struct agent *a, struct forwarding *f, struct agent_action *out)
         forwarding_release(a, f);
     sending_add(a, f, b);
     f->pays = false;
-    emit_record(a, BUNDLE_SENT, f);
+    emit_step(a, BUNDLE_SENT, f);
     *out = (struct agent_action){
         .kind = AGENT_SEND, .key = f->key, .link = (uint32_t)f->link, .bundle = b};
     return 1;
@@ -96,7 +96,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     service_end(&f->queue->service, key, done, a->now.now);
     waste_taken(f->queue, done);
     if (more != SPLIT_DONE) {
-        emit_record(a, BUNDLE_FRAGMENTED, f);
+        emit_step(a, BUNDLE_FRAGMENTED, f);
         if (more == SPLIT_ASK_ANEW)
             ask_ended(a, f, ROUTER_SENT);
         if (agent_overdue(a, f))
@@ -107,7 +107,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
             queue_return(a, f);
         return;
     }
-    emit_record(a, BUNDLE_ACKNOWLEDGED, f);
+    emit_step(a, BUNDLE_ACKNOWLEDGED, f);
     ask_ended(a, f, ROUTER_SENT);
     agent_report(a, f, STATUS_FORWARDED, REASON_NONE);
     forwarding_end(a, f, END_FORWARDED);

@@ -330,7 +330,7 @@ static int make_whole(struct agent *a, struct reassembly *as, const struct forwa
         return rc;
     as->whole->bundle->arrived = last->bundle->arrived;
     as->whole->bundle->rest_ms = last->bundle->rest_ms;
-    emit_record(a, BUNDLE_ASSEMBLED, as->whole);
+    emit_step(a, BUNDLE_ASSEMBLED, as->whole);
     return 0;
 }
 

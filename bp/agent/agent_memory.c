@@ -163,7 +163,7 @@ void memory_open(struct agent *a, struct queue *q, bool open)
 #undef NDEBUG
 #include <assert.h>
 
-void memory_check_record(const struct forwarding *f)
+void memory_check_one(const struct forwarding *f)
 {
     assert(is_resting(f) == !list_empty(&f->resting));
 }

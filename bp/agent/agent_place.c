@@ -27,7 +27,7 @@ void agent_await_route(struct agent *a, struct forwarding *f, const struct agent
     forwarding_set_timer(a, f, tick_min(f->bundle->expires, until));
     room_enter(a, f);
     if (!known) /* once, however often it is asked for */
-        emit_record(a, BUNDLE_WAITING, f);
+        emit_step(a, BUNDLE_WAITING, f);
     memory_rest(a, f);
     (void)memory_make_room(a, f, 0);
 }
@@ -70,7 +70,7 @@ static void place_copy(struct agent *a, struct forwarding *c, const struct agent
     assert(q != NULL); /* the caller saw to it */
     forwarding_set_timer(a, c, c->bundle->expires);
     queue_add(a, q, c, priority_of(a, c, h), NULL);
-    emit_record(a, BUNDLE_QUEUED, c);
+    emit_step(a, BUNDLE_QUEUED, c);
     const struct ask_answer answer = {.link = link, .booking = booking};
     ask_placed(a, c, &answer);
     if (again && link != TO_ENDPOINT) {
@@ -160,7 +160,7 @@ static void place_by(struct agent *a, struct forwarding *f, const struct agent_h
     }
     forwarding_set_timer(a, f, f->bundle->expires);
     queue_add(a, q, f, priority_of(a, f, h), h);
-    emit_record(a, BUNDLE_QUEUED, f);
+    emit_step(a, BUNDLE_QUEUED, f);
     ask_placed(a, f, answer);
     if (f->again && f->link != TO_ENDPOINT) {
         queue_pause(a, f, tick_add(a->now.now, f->pause));

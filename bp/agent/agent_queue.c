@@ -312,7 +312,7 @@ int queue_load(struct agent *a, struct forwarding *f, struct agent_action *out)
     return 1;
 }
 
-static int load_record(struct agent *a, struct forwarding *f, struct agent_action *out)
+static int load_bytes(struct agent *a, struct forwarding *f, struct agent_action *out)
 {
     const int loads = forwarding_is_copy(f)    ? copies_load(a, f, out)
                       : forwarding_is_whole(f) ? fragment_join(a, f, out)
@@ -377,7 +377,7 @@ static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t
         bands_move_up(a, &q->bands, f);
         if (first && !may_load_first(a, q, f))
             break; /* ready_band sees to it */
-        if (f->buf == NULL && load_record(a, f, out))
+        if (f->buf == NULL && load_bytes(a, f, out))
             return 1;
     }
     return 0;
@@ -420,7 +420,7 @@ static int ready_band(struct agent *a, struct queue *q, struct band *b, uint64_t
                 *moved = await_bytes(a, q, f) || *moved;
                 return 0;
             }
-            if (load_record(a, f, out))
+            if (load_bytes(a, f, out))
                 return 1;
             if (f->buf != NULL || f->state != STATE_FRONT) {
                 *moved = true;

@@ -104,7 +104,7 @@ bool memory_full(const struct agent *a, uint64_t more);
 /* Is more than half of it with bundles that do not rest? */
 bool memory_crowded(const struct agent *a);
 void memory_open(struct agent *a, struct queue *q, bool open);
-void memory_check_record(const struct forwarding *f);
+void memory_check_one(const struct forwarding *f);
 void memory_check(const struct agent *a, uint64_t resting);
 
 #endif

@@ -178,7 +178,7 @@ int record_whole(struct agent *a, const struct agent_head *h, struct reassembly 
     return 0;
 }
 
-void record_leave_storing(struct agent *a, struct forwarding *f)
+void forwarding_leave_storing(struct agent *a, struct forwarding *f)
 {
     assert(f->state == STATE_STORING && a->counters.storing > 0);
     assert(a->counters.storing_bytes >= record_cost(f->bundle));
@@ -193,7 +193,7 @@ static void leave_lists(struct agent *a, struct forwarding *f)
     if (f->state == STATE_REASSEMBLY_PENDING && f->reassembly->whole == NULL)
         f->reassembly->state = REASSEMBLY_STALE;
     if (f->state == STATE_STORING)
-        record_leave_storing(a, f);
+        forwarding_leave_storing(a, f);
     else if (state_is_queued(f->state))
         queue_leave(a, f);
     else

@@ -70,7 +70,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
 /* Creates the record of the bundle joined from the fragments of `as`; it is in no queue yet.
  * Returns 0 or HELIO_ENOMEM. */
 int record_whole(struct agent *a, const struct agent_head *h, struct reassembly *as);
-void record_leave_storing(struct agent *a, struct forwarding *f); /* the store has answered */
+void forwarding_leave_storing(struct agent *a, struct forwarding *f); /* the store has answered */
 /* Is it in agent.by_id? */
 static inline bool record_has_id(const struct record *r)
 {

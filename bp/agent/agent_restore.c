@@ -30,7 +30,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     if (record_new(a, &h, key, bytes, &holder, &r) < 0)
         goto no_memory;
     fragment_entered(a, &r->forwarding, as);
-    emit_record(a, BUNDLE_RESTORED, &r->forwarding);
+    emit_step(a, BUNDLE_RESTORED, &r->forwarding);
     r->forwarding.state = STATE_DISPATCH_PENDING;
     r->forwarding.link = TO_ENDPOINT;
     list_add_tail(&a->restored, &r->forwarding.node);
