@@ -160,6 +160,7 @@ bool copies_abandon(struct agent *a, struct forwarding *c)
     forwarding_end(a, c, END_DELETED);
     fan->len--;
     undo_fan(fan);
+    forwarding_load_done(a, &o->forwarding); /* the result of a running load is not needed */
     if (bytes != NULL)
         forwarding_hold(a, &o->forwarding, bytes);
     if (agent_overdue(a, &o->forwarding))

@@ -40,6 +40,7 @@ struct record *record_by_id(const struct agent *a, struct slice id, uint64_t has
 }
 
 static_assert(AGENT_HEAD_MAX <= UINT16_MAX, "lengths and positions in a head have 16 bits");
+static_assert(NO_ANSWER < 1 << 7 && LOAD_TRIES < 1 << 4, "bits of answer_refusal, load_failures");
 
 static uint64_t own_cost(const struct record *r)
 {

@@ -154,6 +154,39 @@ START_TEST(links_that_go)
 }
 END_TEST
 
+/* The same while the store reads the bytes for them: they are asked for again, and one of the two
+ * answers is used. */
+START_TEST(links_that_go_during_a_load)
+{
+    struct agent_config c = config_of("ipn:2.0");
+    struct binder n;
+    start(&n);
+    send_to(&n, "imc:5.1", 9);
+    skip(&n);
+    binder_restart(&n, &c);
+    n.load_waits = true;
+    add_ways(&n);
+    agent_expire(n.a, n.now);
+    expect(&n, "load 1\n");
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_int_eq(agent_link_remove(n.a, i, n.now), 0);
+    expect(&n, "");
+    add_link(&n, 0, "ipn:1.0");
+    add_route(&n, "imc:5.1", 0);
+    agent_expire(n.a, n.now);
+    expect(&n, "load 1\n");
+    for (int i = 0; i < 2; i++) {
+        struct buf *bytes;
+        ck_assert_int_eq(n.store->ops->get(n.store, 1, BUNDLE_HEAD_MAX, &bytes), 0);
+        agent_loaded(n.a, 1, bytes, n.now);
+        expect(&n, i == 0 ? "send 1 on 0\n" : "");
+    }
+    agent_sent(n.a, 1, true, n.now);
+    expect(&n, "remove 1\n");
+    binder_fini(&n);
+}
+END_TEST
+
 /* The lifetime ends on one link after another had it: it is forwarded; else expired, once. */
 START_TEST(expiry_and_deletion)
 {
@@ -268,6 +301,7 @@ SUITE(bp_agent_copies, t)
     tcase_add_test(t, a_restart_makes_all_copies_again);
     tcase_add_test(t, bytes_that_do_not_come);
     tcase_add_test(t, links_that_go);
+    tcase_add_test(t, links_that_go_during_a_load);
     tcase_add_test(t, expiry_and_deletion);
     tcase_add_test(t, critical_over_all_routes);
     tcase_add_test(t, each_way_its_own_length);
