@@ -171,12 +171,12 @@ static void generate(enum crypto_family family, struct octets *secret, struct oc
     open->slice.data = open->bytes;
 }
 
-/* Every seventh bit of the bundle is altered. */
+/* Every 37th bit of the bundle is altered. */
 static void refuse_bits(const struct security_bundle *sent, const struct security_cose_key *k,
                         uint64_t type)
 {
     struct buf *bytes = security_bundle_write(sent);
-    for (size_t bit = 0; bit < bytes->len * 8; bit += 7) {
+    for (size_t bit = 0; bit < bytes->len * 8; bit += 37) {
         struct buf *copy = buf_new(0, bytes->len);
         struct security_bundle b;
         memcpy(buf_append(copy, bytes->len), buf_data(bytes), bytes->len);
