@@ -81,7 +81,8 @@ PAGE = """<!DOCTYPE html>
 
 def made_page() -> Any:
     """The page, and the policy that lets a browser run its own script and style and no others."""
-    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style, parts, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page_parts.js", "page.js"))
+    script = script.replace('"use strict";\n', '"use strict";\n' + parts, 1)
     style_hash, script_hash = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
     policy = (f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; connect-src 'self'; img-src data:; "
               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
