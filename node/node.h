@@ -180,6 +180,7 @@ struct node {
     struct meter_past *past;      /* of all links, as in struct link_meter */
     struct http *http;            /* NULL: it is off */
     struct node_backlog *backlog; /* node_backlog.h; NULL: nobody has asked */
+    struct node_events *events;   /* node_events.h; NULL: nobody watches */
     bool earlier_life;            /* the store has been this node's before */
     struct list changes;          /* node_change.h: the first one is being made */
     size_t changes_len;           /* 0: the list was never begun, or is empty */

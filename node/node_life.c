@@ -9,6 +9,7 @@
 #include "node/app/apps.h"
 #include "node/node.h"
 #include "node/node_backlog.h"
+#include "node/node_events.h"
 #include "node/node_permit.h"
 #include "node/plan/node_plan.h"
 #include "node/storage.h"
@@ -152,6 +153,7 @@ void node_rest(struct node *n)
 void node_close(struct node *n)
 {
     node_rest(n);
+    node_events_free(n);
     agent_free(n->agent);
     node_plan_close(n);
     node_links_free(n);

@@ -12,6 +12,7 @@
 #include "cla/seglog.h"
 #include "node/app/apps.h"
 #include "node/node_clock.h"
+#include "node/node_events.h"
 #include "node/node_log.h"
 #include "node/node_medium.h"
 #include "node/node_meter.h"
@@ -493,4 +494,5 @@ void node_watch_tick(struct node *n)
     watch_descriptors(n, now);
     watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);
     watch_lines(n, 1, n->bundle_log, n->config->log.bundles, now);
+    node_events_tick(n);
 }

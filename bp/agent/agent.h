@@ -185,6 +185,9 @@ struct router agent_routes(struct agent *a);
 /* The router's answers may have changed from outside: waiting bundles are placed again. */
 void agent_reroute(struct agent *a);
 
+/* Another sink of events, from now on; NULL: none. */
+void agent_sink(struct agent *a, bundle_event_sink *sink, void *context);
+
 /* Sets the security policy (NULL: none). It protects bundles that are created here and forwarded.
  * It verifies arriving bundles before all other processing: before the check for duplicates and
  * before administrative records are processed. Bundles in fragments are verified before delivery

@@ -8,6 +8,12 @@
 
 #include "bp/agent/agent_impl.h"
 
+void agent_sink(struct agent *a, bundle_event_sink *sink, void *context)
+{
+    a->config.sink = sink;
+    a->config.sink_context = context;
+}
+
 static void count_event(struct agent_counters *c, const struct bundle_event *e)
 {
     switch (e->kind) {

@@ -283,6 +283,7 @@ static const struct control_word of_bundles[] = {
     {"sort", CONTROL_TEXT, 0},        {"priority", CONTROL_TEXT, 0},
     {"limit", CONTROL_COUNT, 0},      {0}};
 static const struct control_word of_backlog[] = {{"limit", CONTROL_COUNT, 0}, {0}};
+static const struct control_word of_events[] = {{"after", CONTROL_NUMBER, 0}, {0}};
 static const struct control_word of_why[] = {{"bundle", CONTROL_TEXT, 0}, {0}};
 static const struct control_word of_state[] = {
     {"name", CONTROL_TEXT, 0}, {"state", CONTROL_TEXT, 0}, {0}};
@@ -323,6 +324,7 @@ static const struct command {
     {"routes", control_routes, false, NULL, NULL, no_words},
     {"top", control_top, false, NULL, NULL, no_words},
     {"why", control_why, false, NULL, NULL, of_why},
+    {"events", control_events, false, NULL, NULL, of_events},
     {"names", control_names, false, NULL, NULL, of_one},
     {"security", control_security, false, NULL, NULL, no_words},
     {"rules", control_rules, false, NULL, NULL, no_words},

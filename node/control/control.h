@@ -78,6 +78,9 @@ struct control_list *control_link_counters(struct node *n, const struct json_t *
 void control_routes(struct node *n, const struct json_t *in, struct json_t *out);
 /* {"bundle": "KEY" or "SOURCE,CREATED,SEQUENCE"}: bundle, where, why, tried, next. */
 void control_why(struct node *n, const struct json_t *in, struct json_t *out);
+/* control_events.c. {"after": NUMBER}: events of bundles after this one: last, missed, more,
+ * events. Without it: none, and `last`. */
+void control_events(struct node *n, const struct json_t *in, struct json_t *out);
 /* Why the link is in its state: what was heard, or what its adapter knows; LINK_WHY_MAX octets. */
 void control_reason(const struct node_link *l, char *out);
 void control_top(struct node *n, const struct json_t *in, struct json_t *out);

@@ -375,6 +375,48 @@ class WatchTest(unittest.TestCase):
             self.assertFalse([line for line in lines if "to-3" in line])  # it is not busy
         self.assertEqual(len(self.shown("top")["rows"]), 2)
 
+    def watch(self, *words):
+        """helioctl watch bundles, which the node already keeps events for."""
+        p = subprocess.Popen([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(p.communicate)
+        self.addCleanup(p.kill)
+        return p
+
+    def test_events(self):
+        """Events of bundles as they happen, of a node without a bundle log."""
+        self.pair()
+        with aap2.Client(self.lab.socket(2)) as rx:
+            self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
+            before = self.events()
+            self.assertEqual((before["events"], before["missed"], before["more"]), ([], 0, False))
+            self.send("ipn:2.7", 1, 1000)
+            rx.delivery()
+            seen = []
+            wait_for(lambda: seen.extend(self.events(before["last"] + len(seen))["events"]) or [e["event"] for e in seen][-1:] == ["ended"])
+            self.assertEqual([e["event"] for e in seen], ["accepted", "stored", "queued", "sent", "carried", "acknowledged", "ended"])
+            self.assertTrue(all(e["source"] == "ipn:1.5" and e["destination"] == "ipn:2.7" and e["payload"] == 1000 for e in seen))
+            self.assertEqual([(e.get("link"), e.get("reason")) for e in seen if e["event"] in ("sent", "ended")], [("to-2", None), ("to-2", "forwarded")])
+            all_events, some = self.watch("watch", "bundles", "-n", "7", "--json"), self.watch("watch", "bundles", "ipn:1.5,", "queued", "-n", "1", "-i", "50ms")
+            time.sleep(1)  # both have asked once; later ones are not lost then
+            self.send("ipn:2.7", 1, 500)
+            rx.delivery()
+            out, err = all_events.communicate(timeout=300)
+            self.assertEqual((all_events.returncode, err), (0, ""))
+            self.assertEqual([json.loads(line)["event"] for line in out.splitlines()], [e["event"] for e in seen])
+            out, err = some.communicate(timeout=300)
+            self.assertEqual((some.returncode, err), (0, ""))
+            self.assertRegex(out, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z  queued        \d+  ipn:1\.5,\d+,\d+ to ipn:2\.7, 500 B, link to-2, peer ipn:2\.0\n\Z")
+        self.assertIn("write: watch, or watch bundles", self.ctl("watch", "links").stderr)
+
+    def events(self, after=None):
+        """The node's events behind that one."""
+        p = json.dumps({"cmd": "events", **({} if after is None else {"after": after})})
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(self.lab.socket(1) + ".ctl")
+            s.sendall(p.encode() + b"\n")
+            with s.makefile() as f:
+                return json.loads(f.readline())
+
 
 if __name__ == "__main__":
     PROGRAMS, OUT = sys.argv[1:3]

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "node/control/control.h"
+#include "node/node_events.h"
 #include "tests/unit/suite.h"
 #include "tools/ctl/ctl_table.h"
 
@@ -194,7 +195,8 @@ START_TEST(wrong_words_are_refused)
         {"{\"cmd\": \"bundels\"}", "unknown command \"bundels\"; did you mean bundles?"},
         {"{\"CMD\": \"status\"}",
          "the request needs a command: cmd; there are status, links, sessions, bundles, backlog, "
-         "routes, top, why, names, security, rules, reload, counters, link, delete, cancel, "
+         "routes, top, why, events, names, security, rules, reload, counters, link, delete, "
+         "cancel, "
          "flush, route, link-add, link-set, link-remove, plan, plan-reload, contact, range"},
         {"{\"cmd\": \"flush\", \"x" LONG LONG LONG LONG "\": 1}",
          "flush: unknown word \"x" CUT CUT CUT "???????????????\"; it takes none"},
@@ -208,9 +210,80 @@ START_TEST(wrong_words_are_refused)
 }
 END_TEST
 
+static json_t *events_after(struct node *n, const char *request)
+{
+    json_t *answer =
+        control_answer(n, &(struct control_who){false, "the test"}, request, strlen(request));
+    ck_assert(json_is_true(json_object_get(answer, "ok")));
+    return answer;
+}
+
+static json_int_t number_of(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+/* The bundle of node_with, which is a duplicate: an event each. */
+static void receive_again(struct node *n, unsigned times)
+{
+    const struct agent_now now = {.now = TICK_S, .dtn_ms = START_MS};
+    struct bundle b;
+    bundle_init(&b);
+    b.id.source = eid_ipn(0, 1, UINT64_MAX);
+    b.id.time_ms = START_MS;
+    b.id.sequence = 1;
+    b.destination = eid_ipn(0, 2, 5);
+    b.lifetime_ms = 100000;
+    b.payload = slice_of("x", 1);
+    for (unsigned i = 0; i < times; i++)
+        ck_assert_int_eq(agent_receive(n->agent, 0, bundle_encode_copy(&b), 1, now),
+                         REFUSE_DUPLICATE);
+}
+
+/* Nobody has asked: none is kept. Then the latest ones are, and an answer has a part of them. */
+START_TEST(events_are_kept_for_who_watches)
+{
+    const struct world_ops ops = {.now = no_time, .wall = no_wall};
+    const struct config config = {.node = eid_ipn(0, 2, 0)};
+    struct world world;
+    struct node *n = node_with(1, 100000);
+    world_init(&world, &ops, true);
+    n->world = &world;
+    n->config = &config;
+    receive_again(n, 3);
+    json_t *answer = events_after(n, "{\"cmd\": \"events\"}");
+    ck_assert_int_eq(number_of(answer, "last"), 0);
+    ck_assert_uint_eq(json_array_size(json_object_get(answer, "events")), 0);
+    json_decref(answer);
+
+    receive_again(n, NODE_EVENTS_KEPT + 10);
+    answer = events_after(n, "{\"cmd\": \"events\", \"after\": 0}");
+    ck_assert_int_eq(number_of(answer, "missed"), 10);
+    ck_assert_int_eq(number_of(answer, "last"), 10 + 256);
+    ck_assert(json_is_true(json_object_get(answer, "more")));
+    const json_t *e = json_array_get(json_object_get(answer, "events"), 255);
+    ck_assert_str_eq(json_string_value(json_object_get(e, "event")), "refused");
+    ck_assert_str_eq(json_string_value(json_object_get(e, "source")), "ipn:1.18446744073709551615");
+    ck_assert_ptr_null(json_object_get(e, "link"));
+    json_decref(answer);
+
+    answer = events_after(n, "{\"cmd\": \"events\", \"after\": 1000000}"); /* of an earlier run */
+    ck_assert_int_eq(number_of(answer, "last"), NODE_EVENTS_KEPT + 10);
+    ck_assert_int_eq(number_of(answer, "missed"), 0);
+    json_decref(answer);
+    node_events_tick(n);
+    ck_assert_ptr_nonnull(n->events);
+    node_events_free(n);
+    ck_assert(n->bundle_sink == NULL);
+    agent_free(n->agent);
+    free(n);
+}
+END_TEST
+
 SUITE(tools_control, t)
 {
     tcase_add_test(t, numbers_are_unsigned);
     tcase_add_test(t, plan_reload_shows_no_words_of_a_file);
     tcase_add_test(t, wrong_words_are_refused);
+    tcase_add_test(t, events_are_kept_for_who_watches);
 }

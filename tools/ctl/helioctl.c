@@ -162,6 +162,12 @@ static int check_choice(const struct request *r)
     return gone && !to ? usage("write whose bundles: delete destination=PATTERN", "") : -1;
 }
 
+static bool is_event_watch(const struct request *r)
+{
+    return r->words_len > 1 && strcmp(r->words[0], "watch") == 0 &&
+           strcmp(r->words[1], "bundles") == 0;
+}
+
 /* The only word was taken for the configuration, and may be a mistyped command. */
 static int refuse_none(const struct request *r)
 {
@@ -192,6 +198,8 @@ static int check_words(const struct request *r)
         return check_link_change(r);
     if (is_exchanged(r))
         return refuse_exchanged(r);
+    if (is_event_watch(r))
+        return check_node(r);
     if (is_choice(r)) {
         int code = check_choice(r);
         return code >= 0 ? code : check_node(r);
@@ -206,14 +214,15 @@ static int check_words(const struct request *r)
     if (want < 0)
         return refuse_command(r->words[0]);
     if (r->words_len != (size_t)want + 1)
-        return usage(strcmp(r->words[0], "cancel") == 0 ? "write: cancel LINK SESSION"
-                     : want == 3                        ? "write: route add|remove PATTERN LINK"
-                     : want == 2                        ? "write: link NAME up|down"
-                     : strcmp(r->words[0], "why") == 0  ? "write: why KEY, or why "
-                                                          "SOURCE,CREATED,SEQUENCE"
-                     : want == 1                        ? "write: delete KEY"
-                                                        : "there are too many words after ",
-                     want == 0 ? r->words[0] : "");
+        return usage(strcmp(r->words[0], "cancel") == 0  ? "write: cancel LINK SESSION"
+                     : want == 3                         ? "write: route add|remove PATTERN LINK"
+                     : want == 2                         ? "write: link NAME up|down"
+                     : strcmp(r->words[0], "why") == 0   ? "write: why KEY, or why "
+                                                           "SOURCE,CREATED,SEQUENCE"
+                     : want == 1                         ? "write: delete KEY"
+                     : strcmp(r->words[0], "watch") == 0 ? "write: watch, or watch bundles TEXT…"
+                                                         : "there are too many words after ",
+                     want == 0 && strcmp(r->words[0], "watch") != 0 ? r->words[0] : "");
     uint64_t key;
     if (strcmp(r->words[0], "delete") == 0 && units_count(r->words[1], INT64_MAX, &key) < 0)
         return usage("a KEY is a number as bundles shows it, not ", r->words[1]);
@@ -276,6 +285,9 @@ static const struct argument_table table = {
            "  top                links, store, memory and queues, live: q ends it, h\n"
            "                     shows the keys; not on a terminal: lines, as watch\n"
            "  watch              a line for the node and each busy link every interval\n"
+           "  watch bundles [TEXT…]\n"
+           "                     events of bundles as they happen; TEXT: only lines that\n"
+           "                     contain it\n"
            "  status             uptime, bundles, store\n"
            "  links              each link: state, bundles, rates, timer and round trip\n"
            "                     in force, when its peer was heard last, open sessions\n"
@@ -570,7 +582,10 @@ int main(int argc, char **argv)
         free(path);
         return 2;
     }
-    if (!r.json && (top || strcmp(r.words[0], "watch") == 0))
+    if (is_event_watch(&r))
+        code =
+            ctl_events(path, r.words + 2, r.words_len - 2, r.json, r.interval, r.timeout, r.looks);
+    else if (!r.json && (top || strcmp(r.words[0], "watch") == 0))
         code = ctl_top(path, !top, r.interval, r.timeout, r.looks);
     else
         code = run_command(&r, path, line);

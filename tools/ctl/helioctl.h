@@ -37,4 +37,9 @@ void ctl_plan_show(struct json_t *answer, bool colour);
  * a terminal as a screen, else, or with `plain`, as lines. The exit code. */
 int ctl_top(const char *path, bool plain, tick interval, tick timeout, uint64_t looks);
 
+/* Prints events of bundles as they happen, a line for each (`json`: an object), if it contains all
+ * `texts`. Asks each `interval`, until a signal, or `count` lines (0: no end). The exit code. */
+int ctl_events(const char *path, const char *const *texts, size_t texts_len, bool json,
+               tick interval, tick timeout, uint64_t count);
+
 #endif
