@@ -14,6 +14,7 @@ int emu_links_main(int argc, char **argv);
 int emu_stream_main(int argc, char **argv);
 int emu_change_main(int argc, char **argv);
 int emu_status_main(int argc, char **argv);
+int emu_metrics_main(int argc, char **argv);
 int emu_check_main(int argc, char **argv);
 
 /* The file of --json, opened before the run so that a wrong name is known at once; `-` and NULL are

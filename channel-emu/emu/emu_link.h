@@ -178,6 +178,8 @@ json_t *emu_report_status(const struct emu_link *l);
 /* … with the losses by reason, and what each channel is like in the last second. It looks at no
  * whole trace, as the others but emu_report_status do, so that it can be asked for each second. */
 json_t *emu_report_now(struct emu_link *l, tick now);
+/* The i-th reason of losses, as in these answers; NULL: there are no more. */
+const char *emu_report_reason(int i);
 /* 0 is the worst grade; the last one is faithful. */
 int emu_report_grade(const struct emu_link *l);
 const char *emu_report_grade_name(int grade);

@@ -15,10 +15,10 @@ const char *argp_program_version = "helio-emu " HELIO_VERSION;
 static const struct command {
     const char *name; /* what messages begin with */
     int (*run)(int argc, char **argv);
-} commands[] = {{"helio-emu relay", emu_relay_main},   {"helio-emu bridge", emu_bridge_main},
-                {"helio-emu links", emu_links_main},   {"helio-emu stream", emu_stream_main},
-                {"helio-emu change", emu_change_main}, {"helio-emu status", emu_status_main},
-                {"helio-emu check", emu_check_main}};
+} commands[] = {{"helio-emu relay", emu_relay_main},     {"helio-emu bridge", emu_bridge_main},
+                {"helio-emu links", emu_links_main},     {"helio-emu stream", emu_stream_main},
+                {"helio-emu change", emu_change_main},   {"helio-emu status", emu_status_main},
+                {"helio-emu metrics", emu_metrics_main}, {"helio-emu check", emu_check_main}};
 
 static const char usage[] =
     "Usage: helio-emu relay --listen ADDR:PORT --to ADDR:PORT [OPTION...]\n"
@@ -27,6 +27,7 @@ static const char usage[] =
     "       helio-emu stream [FILE] [OPTION...]\n"
     "       helio-emu change SOCKET CHANGE\n"
     "       helio-emu status SOCKET [LINK]\n"
+    "       helio-emu metrics [--listen ADDRESS] SOCKET...\n"
     "       helio-emu check SCENARIO [OPTION...]\n"
     "       helio-emu COMMAND --help\n"
     "       helio-emu --version\n"
@@ -37,6 +38,7 @@ static const char usage[] =
     "  stream   between TCP connections: a wide area network\n"
     "  change   alters a running link at once\n"
     "  status   prints what a running one has counted\n"
+    "  metrics  prints them for Prometheus, or serves them over HTTP\n"
     "  check    reads a scenario file and prints what would be in effect\n"
     "\n"
     "Examples:\n"

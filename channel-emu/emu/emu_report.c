@@ -30,6 +30,11 @@ static const char *reason_name(int i)
     return i < CHAN_LOSSES ? chan_reason_name((enum chan_reason)i) : own[i - CHAN_LOSSES];
 }
 
+const char *emu_report_reason(int i)
+{
+    return i < REASONS ? reason_name(i) : NULL;
+}
+
 static const char *const ways[] = {"forward", "return"};
 
 struct summary {

@@ -6,6 +6,7 @@ whole, and the report tells the changes as a scenario would.
 usage: emulator_change_test.py BIN_DIR [unittest arguments]
 """
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,7 +14,10 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
+import _paths  # noqa: F401
+from heliograph import ports  # noqa: E402
 import relay_test
 from emulator_test import read_pcap
 from relay_test import OPEN, Relay, change_with_much_unread, udp
@@ -123,6 +127,56 @@ class ChangeTest(unittest.TestCase):
                 p.send_signal(number)
                 self.assertEqual(p.wait(300), -number)
                 self.assertEqual(os.listdir(self.folder.name), ["link"])
+
+    def metrics(self, *words, code=0):
+        done = subprocess.run([os.path.join(relay_test.BIN, "helio-emu"), "metrics", *words], capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in done.stdout.splitlines() if not line.startswith("#")}, done
+
+    def test_metrics(self):
+        """Printed and over HTTP: the counters of the report, in families that Prometheus reads."""
+        far, near = udp(), udp()
+        relay = Relay(far, "--rate", "100Mbit/s", "--delay", "2ms", "--control", self.socket)
+        name = f'{{socket="{self.socket}",link="link",direction="forward"'
+        self.assertNotIn(f"heliograph_emu_delay_seconds{name}}}", self.metrics(self.socket)[0])  # before the first frame
+        self.exchange(relay, near, far)
+        self.change("forward: {iid: 1}")
+        self.exchange(relay, near, far)
+        values, done = self.metrics(self.socket)
+        there = {key: values[f"heliograph_emu_{key}{name}}}"] for key in ("in_frames_total", "out_frames_total", "out_bytes_total", "queued_frames", "rate_bits_per_second", "delay_seconds",
+                                                                          "random_loss_ratio")}
+        self.assertEqual(list(there.values()), [2 * COUNT, COUNT, 100 * COUNT, 0, 1e8, 0.002, 1])
+        lost = {key: value for key, value in values.items() if key.startswith("heliograph_emu_lost_frames_total" + name) and value}
+        self.assertEqual(lost, {f'heliograph_emu_lost_frames_total{name},reason="random"}}': COUNT})
+        self.assertEqual([values[f'heliograph_emu_state{name},state="{state}"}}'] for state in ("good", "bad", "off", "down")], [1, 0, 0, 0])
+        self.assertEqual(values[f'heliograph_emu_answers{{socket="{self.socket}"}}'], 1)
+        families = re.findall(r"^# TYPE (\S+) (?:counter|gauge)$", done.stdout, re.M)
+        self.assertEqual(len(set(families)), len(families))
+        self.assertLessEqual({key.partition("{")[0] for key in values}, set(families))
+        gone = self.socket + "-2"
+        values, done = self.metrics(self.socket, gone, code=1)
+        self.assertEqual([values[f'heliograph_emu_answers{{socket="{one}"}}'] for one in (self.socket, gone)], [1, 0])
+        self.assertIn(f"{gone}: no answer; is there an emulator with --control?", done.stderr)
+        self.serve(done.stdout, gone)
+        self.assertEqual(relay.stop(), 0)
+
+    def serve(self, printed, gone):
+        """Over HTTP the same; a second server at the address is refused."""
+        port, = ports.free_ports(1)
+        words = [os.path.join(relay_test.BIN, "helio-emu"), "metrics", "--listen", str(port), self.socket, gone]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as p:
+            self.assertIn("metrics of 2 emulators", p.stderr.readline())
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=300) as answer:
+                self.assertEqual(answer.read().decode(), printed)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=300) as answer:
+                self.assertIn("/metrics", answer.read().decode())
+            second = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+            self.assertEqual((second.returncode, second.stderr), (1, f"helio-emu: --listen: {port}: Address already in use\n"))
+            p.send_signal(signal.SIGTERM)
+            self.assertEqual(p.wait(300), 0)
+        for wrong in ("x", "70000", "127.0.0.1"):
+            self.assertIn(f'--listen: "{wrong}" is not understood; write a port', self.metrics("--listen", wrong, self.socket, code=2)[1].stderr)
+        self.assertIn("the socket is missing", self.metrics(code=2)[1].stderr)
 
     def test_a_socket_in_use_is_refused(self):
         far = udp()
