@@ -19,7 +19,7 @@ from prometheus import find
 SOURCE, CACHE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 RULES = SOURCE / "examples/monitoring/alerts.yaml"
 RECORDING = SOURCE / "examples/monitoring/recording.yaml"
-DASHBOARD = SOURCE / "examples/monitoring/grafana.json"
+DASHBOARDS = sorted(RULES.parent.glob("grafana*.json"))
 FIRE = SOURCE / "tests/e2e/alerts_fire.yaml"
 VALUES = SOURCE / "tests/e2e/recording_values.yaml"
 PROMTOOL = ""
@@ -80,7 +80,8 @@ class Recording(unittest.TestCase):
                 self.assertEqual(promtool("test", "rules", values).returncode, 1, name)
 
     def test_the_dashboards_rates_have_a_rule(self):
-        found = {s for p in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"] for t in p.get("targets", ())
+        self.assertEqual(len(DASHBOARDS), 3)
+        found = {s for file in DASHBOARDS for p in json.loads(file.read_text(encoding="utf-8"))["panels"] for t in p.get("targets", ())
                  for s in re.findall(r"rate\((\w+)\{[^}]*\}\[(\w+)\]\)", t["expr"])}
         recorded = {s for _, expression in self.rules() for s in re.findall(r"rate\((\w+)\[(\w+)\]\)", expression)}
         self.assertGreaterEqual(len(found), 6)

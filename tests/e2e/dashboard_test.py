@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/monitoring/grafana.json against a real Prometheus: it scrapes two nodes whose link loses segments, and each query of each panel is asked as
-Grafana asks it. With HELIO_PICTURES=1 the answers are drawn, a panel in its place, as docs/figures/dashboard.png: the dashboard's panels and real values, but
-not Grafana, which neither Debian nor a registry of Python has. Prometheus is that of the machine, else that of Debian's package.
+"""The dashboards of examples/monitoring against a real Prometheus. It scrapes two nodes whose link loses segments, the emulator of this link, and a provider
+of Space Link Extension with two users. Each query of each panel is asked as Grafana asks it. With HELIO_PICTURES=1 the answers are drawn, a panel in its place, as
+docs/figures/dashboard*.png: the dashboards' panels and real values, but not Grafana, which neither Debian nor a registry of Python has. Prometheus is that of the
+machine, else that of Debian's package.
 usage: dashboard_test.py BIN SOURCE CACHE OUT
 exit code 77: there is no Prometheus
 """
@@ -22,6 +23,8 @@ from prometheus import find
 
 SECONDS, FROM = 120, 30  # the dashboard's rates are of a minute; drawn from the second on
 EMPTY = {"Refused and failed"}  # panels that may have nothing to show
+SERVICE = "sagr=1.spack=1.{}"
+RAF, CLTU = SERVICE.format("rsl-fg=1.raf=onlt1"), SERVICE.format("fsl-fg=1.cltu=cltu1")
 UNITS = {"bps": ("bit/s", 1000), "bytes": ("B", 1000), "s": ("s", 1000), "ops": ("/s", 1000), "none": ("", 1000), "percentunit": ("%", 1000)}
 SOURCE = CACHE = None
 PROMETHEUS = ""
@@ -71,19 +74,44 @@ class Dashboard(NodeCase):
         return self.lab.start_node(number, self.lab.write_node(number, [link], log=False, store=f"{{path: {self.lab.path(f'store{number}')}, durability: sync, limit: 256MiB}}",
                                                                extra=f"http: {{listen: {self.pages[number]}}}\n"))
 
+    def provider(self, port):
+        """With a user of frames, and one that sends CLTUs."""
+        config = Path(self.lab.path("station.yaml"))
+        config.write_text(f"""id: STATION
+listen: 127.0.0.1:{port}
+http: {{listen: {self.pages[4]}}}
+users: [{{id: CENTRE}}]
+sources: [{{name: downlink, rate: 2Mbit/s, record: {self.lab.path('recording')}}}]
+instances:
+  - {{id: {RAF}, users: CENTRE, source: downlink}}
+  - {{id: {CLTU}, users: CENTRE, uplink_rate: 4kbit/s}}
+""", encoding="ascii")
+        Path(self.lab.path("cltus")).write_bytes(200 * ((100).to_bytes(4, "big") + bytes(100)))
+        log = self.lab.start("station", "helio-sle", "provider", config)
+        wait_for(lambda: "listens at" in Path(self.lab.path("station.log")).read_text(encoding="utf-8") or log.poll() is not None)
+        for name, instance, words in (("raf", RAF, ("--time", f"{SECONDS}s")), ("cltu", CLTU, ("--cltus", self.lab.path("cltus")))):
+            self.lab.start(name, "helio-sle", "user", f"127.0.0.1:{port}", "--id", "CENTRE", "--responder", "STATION", "--instance", instance, *words)
+
     def ask(self, path, **words):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(words)}", timeout=60) as answer:
             return json.load(answer)["data"]["result"]
 
     def begin(self):
-        near, far, relay, *more = self.lab.udp_ports(6)
-        self.pages, self.port = {1: more[0], 2: more[1]}, more[2]
-        self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{far}", "--delay", "20ms", "--trace", "iid:0.02")
+        near, far, relay, sle, *more = self.lab.udp_ports(9)
+        self.pages, self.port = dict(zip((1, 2, 3, 4), more)), more[4]
+        control = self.lab.path("link")
+        self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{far}", "--delay", "20ms", "--rate", "25Mbit/s", "--rate-return", "25Mbit/s",
+                       "--trace", "iid:0.02", "--control", control)
+        wait_for(lambda: os.path.exists(control))
+        self.lab.start("metrics", "helio-emu", "metrics", "--listen", str(self.pages[3]), control)
+        self.provider(sle)
         self.node(2, far, relay)
         self.node(1, near, relay)
         config = Path(self.lab.path("prometheus.yml"))
-        config.write_text("global: {scrape_interval: 1s}\nscrape_configs:\n  - job_name: heliograph\n    static_configs:\n      - targets: " +
-                          json.dumps([f"127.0.0.1:{page}" for page in self.pages.values()]) + "\n", encoding="ascii")
+        jobs = {"heliograph": (1, 2), "heliograph_emulator": (3,), "heliograph_sle": (4,)}
+        config.write_text("global: {scrape_interval: 1s}\nscrape_configs:\n" + "".join(
+            f"  - job_name: {job}\n    static_configs:\n      - targets: {json.dumps([f'127.0.0.1:{self.pages[page]}' for page in pages])}\n" for job, pages in jobs.items()),
+            encoding="ascii")
         log = open(self.lab.path("prometheus.log"), "w", encoding="utf-8")
         self.addCleanup(log.close)
         prometheus = subprocess.Popen([PROMETHEUS, f"--config.file={config}", f"--storage.tsdb.path={self.lab.path('tsdb')}", f"--web.listen-address=127.0.0.1:{self.port}"],
@@ -94,7 +122,7 @@ class Dashboard(NodeCase):
 
     def is_scraped(self):
         try:
-            return len(self.ask("query", query="heliograph_node_info")) == 2
+            return [len(self.ask("query", query=f"heliograph_{one}")) for one in ("node_info", "emu_answers", "sle_info")] == [2, 1, 1]
         except OSError:
             return False
 
@@ -109,7 +137,7 @@ class Dashboard(NodeCase):
 
     def series(self, target, begun, now):
         """As Grafana asks: variables in place, a value each second, the legend of each series."""
-        expression = target["expr"].replace("$instance", ".*").replace("$link", ".*")
+        expression = target["expr"].replace("$instance", ".*").replace("$link", ".*").replace("$service", ".*")
         found = []
         for one in self.ask("query_range", query=expression, start=begun, end=now, step=1):
             name = target.get("legendFormat") or "value"
@@ -118,27 +146,41 @@ class Dashboard(NodeCase):
             found.append((name, [(at, float(value)) for at, value in one["values"] if value not in ("NaN", "+Inf")]))
         return expression, [(name, points) for name, points in found if points]
 
-    def test_each_panel(self):
-        panels = json.loads((SOURCE / "examples/monitoring/grafana.json").read_text(encoding="utf-8"))["panels"]
-        begun = time.time()
-        self.begin()
-        self.traffic()
-        while time.time() < begun + SECONDS:
-            time.sleep(0.5)
-        now = begun + SECONDS
+    def check_panels(self, file, begun, now):
+        """The answers to each panel's queries."""
+        panels = json.loads(file.read_text(encoding="utf-8"))["panels"]
+        self.assertGreater(len(panels), 10)
         answers = {}
         for panel in panels:
             answers[panel["title"]] = [self.series(target, begun, now) for target in panel["targets"]]
             for expression, series in answers[panel["title"]]:
-                self.assertTrue(series or panel["title"] in EMPTY, (panel["title"], expression))
-        self.assertGreater(len(panels), 10)
-        sent, = (points for name, points in answers["Rate out"][0][1] if name == "to-2")
-        self.assertGreater(max(value for _, value in sent), 1e6)
+                self.assertTrue(series or panel["title"] in EMPTY, (file.name, panel["title"], expression))
         words = [[panel["title"], *(target["expr"] for target in panel["targets"])] for panel in panels]
-        if picture.compare("dashboard.png", words):
-            self.draw(panels, answers, begun)
+        name = file.name.replace("grafana", "dashboard").replace(".json", ".png")
+        if picture.compare(name, words):
+            self.draw(name, panels, answers, begun)
+        return answers
 
-    def draw(self, panels, answers, begun):
+    def most(self, answers, title, name):
+        """The largest value of one line of a panel."""
+        points, = (points for _, series in answers[title] for line, points in series if line == name)
+        return max(value for _, value in points)
+
+    def test_each_panel(self):
+        self.begin()
+        begun = time.time()
+        self.traffic()
+        while time.time() < begun + SECONDS:
+            time.sleep(0.5)
+        node, emulator, sle = (self.check_panels(SOURCE / f"examples/monitoring/grafana{name}.json", begun, begun + SECONDS) for name in ("", "-emulator", "-sle"))
+        self.assertGreater(self.most(node, "Rate out", "to-2"), 1e6)
+        self.assertGreater(self.most(emulator, "Rate in", "link forward"), 1e6)
+        self.assertGreater(self.most(emulator, "Frames lost, by reason", "link forward random"), 1)
+        self.assertGreater(self.most(sle, "Frames to users, by instance", RAF), 100)
+        self.assertGreater(self.most(sle, "CLTUs by what became of them", "radiated"), 1)
+        self.assertGreater(self.most(sle, "Recorded", "downlink"), 1e6)
+
+    def draw(self, name, panels, answers, begun):
         os.environ["MPLBACKEND"] = "Agg"
         from matplotlib import pyplot
         rows = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels)
@@ -147,7 +189,7 @@ class Dashboard(NodeCase):
             x, y, w, h = (panel["gridPos"][key] for key in "xywh")
             box = ((x + (1.6 if h > 4 else 0.3)) / 24, 1 - (y + h - (0.9 if h > 4 else 0)) / rows, (w - (2 if h > 4 else 0.3)) / 24, (h - 2.4) / rows)
             draw_panel(figure.add_axes(box), panel, answers[panel["title"]], begun)
-        figure.savefig(picture.FIGURES / "dashboard.png", dpi=90, metadata={"Software": None})
+        figure.savefig(picture.FIGURES / name, dpi=90, metadata={"Software": None})
 
 
 if __name__ == "__main__":

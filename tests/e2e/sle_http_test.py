@@ -57,14 +57,14 @@ instances:
         with open(self.path("script"), "w") as f:
             f.write("bind\nstart\ntransfer eb9000000000000000000000\nexpect radiated\ntransfer eb9000000000000000000000 latest now-2s refused 5\nstop\nunbind\n")
         self.user(CLTU, "--script", self.path("script"))
-        self.until(lambda: self.metric_of("instance_bound", f'instance="{CLTU}"') == 0, "it stays bound")
+        self.until(lambda: self.metric_of("instance_bound", f'service_instance="{CLTU}"') == 0, "it stays bound")
         text, samples = self.metrics()
         families = re.findall(r"^# TYPE (\S+) (counter|gauge)$", text, re.M)
         self.assertEqual(len(families), len(set(families)))
         names = {name for name, _ in families}
         self.assertEqual({re.sub(r"\{.*", "", s) for s in samples} - names, set())
         self.assertTrue(all(kind == "gauge" or name.endswith("_total") for name, kind in families))
-        raf, cltu = f'instance="{RAF}"', f'instance="{CLTU}"'
+        raf, cltu = f'service_instance="{RAF}"', f'service_instance="{CLTU}"'
         self.assertGreaterEqual(samples[f"heliograph_sle_frames_total{{{raf}}}"], got)
         self.assertEqual(samples[f"heliograph_sle_binds_total{{{raf}}}"], 1)
         outcomes = {o: samples[f'heliograph_sle_cltu_outcomes_total{{{cltu},outcome="{o}"}}'] for o in ("radiated", "expired", "interrupted", "discarded", "refused")}
@@ -79,8 +79,8 @@ instances:
         self.start()
         user = subprocess.Popen(self.user_command(RAF), stdout=subprocess.DEVNULL)
         self.running.append(user)
-        self.until(lambda: self.metric_of("instance_active", f'instance="{RAF}"') == 1, "it is not shown")
-        self.assertEqual(self.metric_of("instance_user", f'instance="{RAF}",user="CENTRE",version="5"'), 1)
+        self.until(lambda: self.metric_of("instance_active", f'service_instance="{RAF}"') == 1, "it is not shown")
+        self.assertEqual(self.metric_of("instance_user", f'service_instance="{RAF}",user="CENTRE",version="5"'), 1)
         self.stop()
 
     def test_page_and_who_may_ask(self):

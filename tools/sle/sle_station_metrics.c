@@ -23,7 +23,7 @@ static void put_instance(FILE *f, const struct instance *i, const char *name, co
 {
     char label[LABEL_MAX];
     prometheus_label(i->config->id, label, sizeof label);
-    fprintf(f, PREFIX "%s%s{instance=\"%s\"} %" PRIu64 "\n", name, suffix, label, value);
+    fprintf(f, PREFIX "%s%s{service_instance=\"%s\"} %" PRIu64 "\n", name, suffix, label, value);
 }
 
 /* ---- instances ---- */
@@ -88,8 +88,8 @@ static void put_users(FILE *f, const struct station *t)
         if (l == NULL)
             continue;
         prometheus_label(t->instances[n].config->id, label, sizeof label);
-        fprintf(f, PREFIX "instance_user{instance=\"%s\",user=\"%s\",version=\"%u\"} 1\n", label,
-                sle_link_peer(l), sle_link_version(l));
+        fprintf(f, PREFIX "instance_user{service_instance=\"%s\",user=\"%s\",version=\"%u\"} 1\n",
+                label, sle_link_peer(l), sle_link_version(l));
     }
 }
 
@@ -139,7 +139,9 @@ static void put_outcomes(FILE *f, const struct station *t)
             continue;
         prometheus_label(i->config->id, label, sizeof label);
         for (size_t k = 0; k < sizeof outcomes / sizeof *outcomes; k++)
-            fprintf(f, PREFIX "cltu_outcomes_total{instance=\"%s\",outcome=\"%s\"} %" PRIu64 "\n",
+            fprintf(f,
+                    PREFIX "cltu_outcomes_total{service_instance=\"%s\",outcome=\"%s\"} %" PRIu64
+                           "\n",
                     label, outcomes[k].word, count_at(sle_instance_counts(i->sle), outcomes[k].at));
     }
 }
