@@ -8,8 +8,10 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "os/arguments.h"
 
 enum { KEY_FIRST = 512, WHY_CAP = 512, TYPED_CAP = 64, SHOWN_MAX = 200 };
@@ -233,6 +235,63 @@ static struct argp_option *add_rows(const struct argument *o, struct argp_option
     return first;
 }
 
+/* Does the argument take the next one as its value? */
+static bool takes_next(const struct argp_option *all, size_t len, const char *word)
+{
+    for (size_t i = 0; i < len; i++) {
+        const bool is_long = strncmp(word, "--", 2) == 0 && all[i].name != NULL &&
+                             strcmp(word + 2, all[i].name) == 0;
+        const bool is_short = word[0] == '-' && word[1] != '\0' && word[1] != '-' &&
+                              word[strlen(word) - 1] == all[i].key;
+        if ((is_long || is_short) && all[i].arg != NULL &&
+            (all[i].flags & OPTION_ARG_OPTIONAL) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The name that was meant by a long option that does not exist; NULL: it does, also shortened, or
+ * none is near. */
+static const char *closest_name(const struct argp_option *all, size_t len, const char *word)
+{
+    static const char *const always[] = {"help", "usage", "version"};
+    const char *names[ARGUMENTS_MAX + ARGUMENT_PARTS_MAX + 4];
+    const size_t typed = strcspn(word, "=");
+    char name[TYPED_CAP];
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (all[i].name != NULL && strncmp(all[i].name, word, typed) == 0)
+            return NULL;
+        if (all[i].name != NULL && (all[i].flags & OPTION_HIDDEN) == 0)
+            names[n++] = all[i].name;
+    }
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
+        if (strncmp(always[i], word, typed) == 0)
+            return NULL;
+        names[n++] = always[i];
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(typed < TYPED_CAP ? typed : TYPED_CAP - 1), word);
+    return words_closest(name, names, n);
+}
+
+/* argp's own message for an unknown option has no suggestion: if a name is near, the program ends
+ * here. */
+static void refuse_misspelt(const struct argp_option *all, size_t len, int argc, char **argv)
+{
+    const char *program = strrchr(argv[0], '/');
+    program = program == NULL ? argv[0] : program + 1;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], "--", 2) != 0 || (i > 1 && takes_next(all, len, argv[i - 1])))
+            continue;
+        const char *name = closest_name(all, len, argv[i] + 2);
+        if (name == NULL)
+            continue;
+        fprintf(stderr, "%s: %.*s is unknown; did you mean --%s? Try '%s --help'\n", program,
+                (int)strcspn(argv[i], "="), argv[i], name, program);
+        exit(argp_err_exit_status);
+    }
+}
+
 void argument_table_parse(const struct argument_table *a, int argc, char **argv, void *base)
 {
     struct argp_option all[ARGUMENTS_MAX + ARGUMENT_PARTS_MAX + 1];
@@ -260,5 +319,6 @@ void argument_table_parse(const struct argument_table *a, int argc, char **argv,
             (struct argp){.options = add_rows(t->options, all, &used), .parser = parse_option};
         children[i] = (struct argp_child){&argps[i], 0, t->heading, t->group};
     }
+    refuse_misspelt(all, used, argc, argv);
     argument_parse(&argp, argc, argv, a->flags, &p);
 }

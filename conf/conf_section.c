@@ -178,7 +178,8 @@ bool conf_is_foreign(const struct conf_tree *root, const char *program, struct c
     const char *found = find_program(root);
     if (found == NULL || strcmp(found, program) == 0)
         return false;
-    conf_error(errors, root->line, "this looks like a file of %s, not of %s", found, program);
+    conf_error(errors, root->line, "this looks like a file of %s, not of %s; run %s with it", found,
+               program, found);
     return true;
 }
 

@@ -174,7 +174,7 @@ const char *frame_keys_conflict(const struct frame_keys *k, const struct frame_k
                "local";
     *key = "frames.vcid_in";
     if (incoming(k).vcid == incoming(other).vcid)
-        return "local is the same, and so is the virtual channel of frames that come; write "
+        return "local is the same, and so is the virtual channel of received frames; write "
                "another one, or another local";
     return NULL;
 }

@@ -98,12 +98,12 @@ int streamcl_config_conflict(const struct cla_named *config, const struct cla_na
         return 0;
     if (k->source == STREAMCL_FROM_ANY && o->source == STREAMCL_FROM_ANY)
         return blame(key, "source", why, why_cap,
-                     "both are any, and local is the same; write address at one of "
+                     "both are any, and local is the same; write source: address at one of "
                      "them, or another local");
     if (same_remote(k, o))
         return blame(key, "remote", why, why_cap,
-                     "the same host, and the same local: which link its connections "
-                     "belong to nobody could say; write another local");
+                     "the same host, and the same local: it is not clear to which link its "
+                     "connections belong; write another local");
     return 0;
 }
 

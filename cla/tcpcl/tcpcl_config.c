@@ -238,7 +238,7 @@ bool tcpcl_plain(const struct tcpcl_config *k, char *why, size_t cap)
         return false;
     snprintf(why, cap,
              "listens at %s without TLS (tls: off): any peer that reaches it can say that it is "
-             "any node",
+             "any node; tls: required with certificates keeps others out",
              tcpcl_place_text(&at, text));
     return true;
 }

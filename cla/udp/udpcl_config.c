@@ -59,6 +59,6 @@ int udpcl_conflict(const struct cla_named *config, const struct cla_named *other
         !host_address_equal(&k->remote, &o->remote))
         return 0;
     *key = "remote";
-    snprintf(why, why_cap, "remote and local are the same; write another of one of them");
+    snprintf(why, why_cap, "remote and local are the same; write another remote, or another local");
     return HELIO_EINVAL;
 }

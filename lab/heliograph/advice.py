@@ -87,7 +87,7 @@ def foreign(keys: dict[str, bool], program: str) -> str | None:
              "helio-lab" if any(key in keys for key in ("line", "ring", "star", "diamond", "nodes", "traffic")) else
              "heliod" if "socket" in keys or "store" in keys or keys.get("node") else
              "helio-emu" if any(key in keys for key in ("forward", "return", "both")) else program)
-    return f"this looks like a file of {found}, not of {program}" if found != program else None
+    return f"this looks like a file of {found}, not of {program}; run {found} with it" if found != program else None
 
 
 def missing_module(error: ModuleNotFoundError) -> str:

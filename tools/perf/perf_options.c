@@ -168,7 +168,7 @@ static void set_size(struct argp_state *state, const struct argument *o, char *a
 static void set_mode(struct argp_state *state, struct perf_options *o, enum perf_mode mode)
 {
     if (o->mode != PERF_MODE_NONE)
-        argp_error(state, "exactly one of -T, -D, -n and -F says how much to send");
+        argp_error(state, "write exactly one of -T, -D, -n and -F: how much to send");
     o->mode = mode;
 }
 
@@ -343,7 +343,7 @@ static void check_client(struct argp_state *state, void *base)
     if (o->destination == NULL)
         argp_error(state, "-d EID is missing: the server's endpoint, such as ipn:2.2000");
     if (o->mode == PERF_MODE_NONE)
-        argp_error(state, "exactly one of -T, -D, -n and -F says how much to send");
+        argp_error(state, "write exactly one of -T, -D, -n and -F: how much to send");
     if ((o->window > 0) == (o->rate > 0))
         argp_error(state, "exactly one of -W and -R says how fast to send");
     if (o->parallel > 1 && (o->mode == PERF_MODE_FILE || o->service != NULL || o->csv != NULL))
