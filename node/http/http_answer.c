@@ -22,10 +22,9 @@ struct http_answer http_refusal(unsigned status, const char *text)
 
 enum http_kind http_kind_of(const char *path)
 {
-    static const char *const paths[] = {"/metrics",     "/api/top",      "/api/backlog",
-                                        "/api/plan",    "/api/sessions", "/api/why",
-                                        "/api/network", "/api/status",   "/",
-                                        "/network",     "/api/change"};
+    static const char *const paths[] = {"/metrics",      "/api/top", "/api/backlog", "/api/plan",
+                                        "/api/sessions", "/api/why", "/api/events",  "/api/network",
+                                        "/api/status",   "/",        "/network",     "/api/change"};
     static_assert(sizeof paths / sizeof *paths == HTTP_NOTHING, "a path for each kind");
     size_t kind = 0;
     while (kind < HTTP_NOTHING && strcmp(path, paths[kind]) != 0)

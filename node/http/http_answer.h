@@ -26,6 +26,7 @@ enum http_kind {
     HTTP_PLAN,
     HTTP_SESSIONS,
     HTTP_WHY,
+    HTTP_EVENTS,
     HTTP_NETWORK,
     HTTP_STATUS,
     HTTP_PAGE,
@@ -34,15 +35,16 @@ enum http_kind {
     HTTP_NOTHING,
 };
 
-/* "/metrics", "/api/" with top, backlog, plan, sessions, why, network, status or change, "/",
- * "/network". */
+/* "/metrics", "/api/" with top, backlog, plan, sessions, why, events, network, status or change,
+ * "/", "/network". */
 enum http_kind http_kind_of(const char *path);
 
 /* A request, as the program's loop gets it. Texts are borrowed until it is answered. */
 struct http_question {
     enum http_kind kind;
-    const char *about; /* link of HTTP_SESSIONS, bundle of HTTP_WHY, body of HTTP_CHANGE; else "" */
-    const char *from;  /* address of the client of HTTP_CHANGE; else "" */
+    /* link of HTTP_SESSIONS, bundle of HTTP_WHY, number of HTTP_EVENTS, body of HTTP_CHANGE; "" */
+    const char *about;
+    const char *from; /* address of the client of HTTP_CHANGE; else "" */
 };
 
 /* Makes an answer in the loop of the program. What it has not: http_nothing. With the status

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "node/control/control.h"
 #include "node/node_meter.h"
 
@@ -143,6 +144,19 @@ static json_t *why_json(struct node *n, const char *bundle)
     return out;
 }
 
+/* Events of bundles after the one with this number; "": none, and the number of the last. */
+static json_t *events_json(struct node *n, const char *after)
+{
+    json_t *in = json_object(), *out = json_pack("{s:b}", "ok", 1);
+    uint64_t number;
+    if (units_count(after, INT64_MAX, &number) == 0)
+        json_object_set_new(in, "after", json_integer((json_int_t)number));
+    if (in != NULL && out != NULL)
+        control_events(n, in, out);
+    json_decref(in);
+    return out;
+}
+
 /* The other nodes' pages, and whether links can be changed here. */
 static json_t *network_json(const struct node *n)
 {
@@ -190,6 +204,8 @@ struct http_answer node_http_answer(void *node, const struct http_question *q)
         return http_json(sessions_json(n, q->about));
     case HTTP_WHY:
         return http_json(why_json(n, q->about));
+    case HTTP_EVENTS:
+        return http_json(events_json(n, q->about));
     case HTTP_NETWORK:
         return http_json(network_json(n));
     case HTTP_CHANGE:

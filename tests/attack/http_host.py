@@ -4,7 +4,7 @@ import http.client
 
 from attack import main
 
-PATHS = ("/metrics", "/api/top", "/api/backlog", "/api/plan", "/api/sessions", "/api/why", "/api/network", "/network", "/")
+PATHS = ("/metrics", "/api/top", "/api/backlog", "/api/plan", "/api/sessions", "/api/why", "/api/events", "/api/network", "/network", "/")
 FOREIGN = ("attacker.example", "attacker.example:{port}", "localhost.attacker.example", "127.0.0.1.attacker.example", "127.0.0.2", "127.0.0.2:{port}",
            "192.0.2.1", "[::1]", "[::1", "", ":{port}", "attacker.example@127.0.0.1", "127.0.0.1@attacker.example", "node1.example.attacker.example",
            "[localhost].attacker.example", "[127.0.0.1]attacker.example", "0", "2130706433", "0x7f000001", "127.1", "a" * 300)

@@ -139,7 +139,7 @@ class HttpTest(unittest.TestCase):
 
     def test_who_may_ask(self):
         self.node(token=TOKEN)
-        for path in ("/metrics", "/api/top", "/api/backlog", "/api/sessions", "/api/plan", "/api/why", "/api/network"):
+        for path in ("/metrics", "/api/top", "/api/backlog", "/api/sessions", "/api/plan", "/api/why", "/api/events", "/api/network"):
             self.assertEqual(self.ask(path)[0], 401, path)
             self.assertEqual(self.ask(path, token=TOKEN[:-1])[0], 401)
             self.assertEqual(self.ask(path, token=TOKEN + "x")[0], 401)

@@ -227,6 +227,18 @@ except (OSError, http.client.HTTPException):
             self.assertEqual(len(re.findall(r"1 → 2", text("#contacts"))), 1)  # of three plans
             page.evaluate(f"document.querySelector('#bundle').value = '{b['source']},{b['created_ms']},{b['sequence']}'; document.querySelector('#find button').click()")
             wait("/ipn:1.0\\s+not at this node\\s+this node forwarded it/.test(document.querySelector('#way').innerText) && /ipn:3.0\\s+.*contact/.test(document.querySelector('#way').innerText)")
+            # events: of the chosen bundle alone; without one of all, and a click chooses one
+            wait("document.querySelector('#happened').innerText.includes('none of this bundle since the page was opened')")
+            page.evaluate("document.querySelector('#bundle').value = ''; document.querySelector('#find button').click()")
+            with aap2.Client(self.lab.socket(1)) as tx:
+                self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+                self.assertEqual(tx.request("ipn:3.9", b"x" * 200)[0], aap2.SUCCESS)
+            seen = "[...document.querySelectorAll('#happened tbody tr')].filter((e) => e.innerText.includes('ipn:3.9'))"
+            for node, event in ((1, "ended"), (2, "accepted"), (3, "queued")):
+                wait(f"{seen}.some((e) => e.dataset.node == 'ipn:{node}.0' && e.innerText.includes('{event}'))")
+            page.evaluate(f"{seen}.find((e) => e.dataset.node == 'ipn:3.0').click()")
+            wait("/ipn:3.0\\s+.*no application/s.test(document.querySelector('#way').innerText) && /^ipn:1.5,/.test(document.querySelector('#bundle').value)")
+            self.assertEqual(page.evaluate("[...new Set([...document.querySelectorAll('#happened tbody tr')].map((e) => e.cells[4].innerText))]"), ["ipn:3.9"])
             # a change
             page.evaluate("document.querySelector('#links tr[data-node=\"ipn:1.0\"]').click()")
             self.assertTrue(page.evaluate("document.querySelector('#change').hidden"))  # nothing can be changed there
