@@ -316,6 +316,11 @@ class WatchTest(unittest.TestCase):
             self.assertRegex(t.text(), r"Expired\s+0")
         t.press("S" * 4)  # SENT, through the first column
         self.assertTrue(t.until(r"vFAILED"), t.text())
+        t.resize(60, 24)
+        t.press("\x1b[H\r")  # a link's own tables, too: to-2 is first
+        self.assertTrue(t.until(r"(?m)^NAME +ADAPTER .* >$"), t.text())
+        self.assertTrue(t.until(r"(?m)^to-\d +ltp-udp +ipn:\d\.0 .* \d+(/\d+/\d+)? >$"), t.text())
+        self.assertLessEqual(max(map(len, t.lines())), 60)
 
     def test_top_of_one_link(self):
         """The arrows select a link, Enter shows it with its sessions, / leaves those that have a text."""
@@ -334,6 +339,16 @@ class WatchTest(unittest.TestCase):
         self.assertTrue(t.until(r"(?m)^LINK +DIRECTION"), t.text())
         self.assertIn("Links 0 up of 12", t.text())
         self.assertNotIn("to-4", t.text())
+        self.assertIn("Tab a session", t.text())
+        for _ in range(50):  # a session may end just now, since nobody answers
+            t.press("\t")
+            if t.until(r"(?m)^session 1:\d+ of to-3\n\n(.*\n)*length +400\.\d kB\n(.*\n)*progress +\[ {30}\] 0 %\nrate now +0 bit/s", 3):
+                break
+        first = re.search(r"session 1:(\d+) .*\n\n(.*\n)*rate now", t.text())[1]
+        t.press("\t")
+        self.assertTrue(t.until(rf"(?m)^session 1:(?!{first} )\d+ of to-3"), t.text())
+        t.press("\x1b")
+        self.assertTrue(t.until(r"(?m)^LINK +DIRECTION"), t.text())
         t.press("\r")
         self.assertTrue(t.until("WAITS FOR"), t.text())
         t.press("\x1b")

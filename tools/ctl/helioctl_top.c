@@ -68,20 +68,31 @@ static void move_by(struct top *t, long by)
     snprintf(t->selected, sizeof t->selected, "%s", name != NULL ? name : "");
 }
 
-/* What `links` and `sessions` print of the selected link. */
+static void keep_sessions(struct top *t, const json_t *answer)
+{
+    json_decref(t->sessions);
+    t->sessions = json_incref(json_object_get(answer, "sessions"));
+}
+
+/* What `links` and `sessions` print of the selected link; or the session that is shown. */
 static void ask_detail(struct top *t)
 {
     static const char *const commands[] = {"links", "sessions"};
+    const bool one = t->session[0] != '\0';
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
-    for (size_t i = 0; out != NULL && i < sizeof commands / sizeof *commands; i++) {
+    for (size_t i = one ? 1 : 0; out != NULL && i < sizeof commands / sizeof *commands; i++) {
         json_t *in = json_pack("{s:s, s:s}", "cmd", commands[i], "link", t->selected);
         char *line = in != NULL ? json_dumps(in, JSON_COMPACT) : NULL;
         json_t *answer = line != NULL ? ctl_ask("helioctl", t->path, line, t->timeout, true) : NULL;
         if (i > 0)
+            keep_sessions(t, answer);
+        if (i > 0 && !one)
             fputc('\n', out);
-        if (answer != NULL && json_is_array(json_object_get(answer, commands[i])))
+        if (one && answer != NULL)
+            top_put_session(t, out);
+        else if (answer != NULL && json_is_array(json_object_get(answer, commands[i])))
             ctl_show_at(out, false, commands[i], answer);
         else
             fputs("the node does not answer, or this link is no more\n", out);
@@ -95,8 +106,15 @@ static void ask_detail(struct top *t)
     }
 }
 
+/* From the session to its link, and from the link to the list. */
 static void leave_detail(struct top *t)
 {
+    const bool one = t->session[0] != '\0';
+    t->session[0] = '\0';
+    if (one) {
+        ask_detail(t);
+        return;
+    }
     free(t->detail);
     t->detail = NULL;
     t->first = 0;
@@ -177,6 +195,12 @@ static bool take_key(struct top *t, int key, const struct screen *s)
         break;
     case '/':
         t->typing = t->detail == NULL;
+        break;
+    case '\t':
+        if (t->detail != NULL) {
+            top_next_session(t);
+            ask_detail(t);
+        }
         break;
     case 's':
         sort_next(t, 1);
@@ -300,6 +324,7 @@ int ctl_top(const char *path, bool plain, tick interval, tick timeout, uint64_t 
     int code = screen ? run_screen(&t, looks) : run_lines(&t, looks);
     json_decref(t.answer);
     json_decref(t.backlog);
+    json_decref(t.sessions);
     free(t.rows);
     free(t.detail);
     return code;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/tick.h"
 #include "tools/ctl/ctl_table.h"
@@ -56,6 +57,7 @@ struct top_sums {
 };
 
 #define TOP_NAME_MAX 128
+#define TOP_SESSION_MAX 80
 #define TOP_BACKLOG_SHOWN 5
 
 struct top {
@@ -68,11 +70,15 @@ struct top {
     bool silent; /* the last question had no answer */
     int sort;    /* enum field */
     bool reverse, busy_only, help, paused;
-    char filter[64];             /* "": all */
-    bool typing;                 /* the filter */
-    char selected[TOP_NAME_MAX]; /* a link's name; "": none yet */
-    char *detail;                /* of the selected link, in lines; NULL: the list is shown */
-    size_t first;                /* row, or line of the detail, at the top */
+    char filter[64];               /* "": all */
+    bool typing;                   /* the filter */
+    char selected[TOP_NAME_MAX];   /* a link's name; "": none yet */
+    char *detail;                  /* of the selected link, in lines; NULL: the list is shown */
+    struct json_t *sessions;       /* of that link; NULL: not known */
+    char session[TOP_SESSION_MAX]; /* that is shown in place of the link; "": none */
+    double session_done;           /* of it, at the last look, */
+    tick session_at;               /* which was then; 0: there was none */
+    size_t first;                  /* row, or line of the detail, at the top */
     uint64_t looks;
 };
 
@@ -88,6 +94,11 @@ double top_node_number(const struct top *t, const char *key);
 
 /* The value of a row as the screen shows it; "-": not known. */
 void top_cell(const struct row *r, int field, char *out, size_t cap);
+
+/* helioctl_top_session.c: shows the session behind the one that is shown, or the first. */
+void top_next_session(struct top *t);
+/* The session that is shown, in lines. */
+void top_put_session(struct top *t, FILE *out);
 
 /* A whole picture; keeps `first` within the rows or lines. */
 void top_show(struct top *t, struct screen *s);

@@ -186,6 +186,7 @@ static void show_help(struct screen *s)
         "",
         "  q, Ctrl-C       end",
         "  Enter           the selected link with its counters and sessions, and back",
+        "  Tab             there: one session after the other",
         "  /               only links whose name, peer or state has a text",
         "  s, S            sort by the next, the last column (v marks it)",
         "  r               reverse",
@@ -206,7 +207,24 @@ static void show_help(struct screen *s)
         screen_line(s, "", lines[i]);
 }
 
-/* One link, from the answers to `links` and `sessions`. */
+#define NUMBER_WIDTH 24 /* no number is as wide with its unit; a sentence is */
+
+/* Octets of a table's row of `len` that fit into the width: no number is cut, but a sentence is. */
+static size_t fit_row(const char *row, size_t len, unsigned width)
+{
+    size_t end = 0, word = 0;
+    if (len <= width)
+        return len;
+    for (size_t i = 1; i + 2 < width; i++) {
+        if (row[i] != ' ' && row[i + 1] == ' ')
+            word = i + 1;
+        if (word == i + 1 && row[i + 2] == ' ')
+            end = word;
+    }
+    return end + NUMBER_WIDTH < word ? word : end;
+}
+
+/* One link, from the answers to `links` and `sessions`. What does not fit is marked. */
 static void show_detail(struct top *t, struct screen *s)
 {
     size_t lines = 0, room = s->height > s->line + 1 ? s->height - s->line - 1 : 1;
@@ -217,8 +235,9 @@ static void show_detail(struct top *t, struct screen *s)
     const char *at = t->detail;
     for (size_t i = 0; *at != '\0' && i < t->first + room; i++) {
         char line[512];
-        size_t len = strcspn(at, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), at);
+        size_t len = strcspn(at, "\n"), shown = fit_row(at, len, s->width);
+        snprintf(line, sizeof line, "%.*s%s", (int)(shown < sizeof line ? shown : sizeof line - 1),
+                 at, shown < len ? " >" : "");
         if (i >= t->first)
             screen_line(s, "", line);
         at += len + (at[len] == '\n');
@@ -231,7 +250,8 @@ static void show_keys(const struct top *t, struct screen *s)
     if (t->typing)
         snprintf(line, sizeof line, " filter: %s_  (Enter: done, Esc: all links)", t->filter);
     else if (t->detail != NULL)
-        snprintf(line, sizeof line, " %s   Enter, Esc back  up, down move  q end ", t->selected);
+        snprintf(line, sizeof line, " %s   Tab %s session  Enter, Esc back  up, down move  q end ",
+                 t->selected, t->session[0] == '\0' ? "a" : "the next");
     else
         snprintf(line, sizeof line, " h help  q end  Enter link  / filter%s%s  s sort  a busy/all ",
                  t->filter[0] != '\0' ? ": " : "", t->filter);
