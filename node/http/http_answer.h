@@ -42,7 +42,7 @@ enum http_kind http_kind_of(const char *path);
 /* A request, as the program's loop gets it. Texts are borrowed until it is answered. */
 struct http_question {
     enum http_kind kind;
-    /* link of HTTP_SESSIONS, bundle of HTTP_WHY, number of HTTP_EVENTS, body of HTTP_CHANGE; "" */
+    /* link of HTTP_SESSIONS, bundle of HTTP_WHY, body of HTTP_CHANGE; else "" */
     const char *about;
     const char *from; /* address of the client of HTTP_CHANGE; else "" */
 };

@@ -42,7 +42,7 @@
 struct kept {
     struct MHD_Response *response; /* NULL: none yet; it owns the text */
     struct http_answer answer;
-    char about[ABOUT_CAP]; /* of HTTP_SESSIONS, HTTP_WHY and HTTP_EVENTS */
+    char about[ABOUT_CAP]; /* of HTTP_SESSIONS and HTTP_WHY */
     struct pace pace;
 };
 
@@ -278,10 +278,7 @@ static bool renew_kept(struct http_server *h, const struct http_question *q,
 /* Of a request's arguments, the one that its kind has. */
 static const char *about_of(struct MHD_Connection *c, enum http_kind kind)
 {
-    const char *key = kind == HTTP_SESSIONS ? "link"
-                      : kind == HTTP_WHY    ? "bundle"
-                      : kind == HTTP_EVENTS ? "after"
-                                            : NULL;
+    const char *key = kind == HTTP_SESSIONS ? "link" : kind == HTTP_WHY ? "bundle" : NULL;
     const char *about =
         key == NULL ? NULL : MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, key);
     return about == NULL || strlen(about) >= ABOUT_CAP ? "" : about;

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "node/control/control.h"
+#include "node/node_events.h"
 #include "node/node_meter.h"
 
 #define LINKS_SHOWN 50
 #define DESTINATIONS_SHOWN 50
+#define EVENTS_SHOWN 100u
 #define STATUS_OK 200
 
 /* ---- the busiest links ---- */
@@ -144,13 +145,13 @@ static json_t *why_json(struct node *n, const char *bundle)
     return out;
 }
 
-/* Events of bundles after the one with this number; "": none, and the number of the last. */
-static json_t *events_json(struct node *n, const char *after)
+/* The latest events of bundles, the same for all browsers: their numbers end with `last`. */
+static json_t *events_json(struct node *n)
 {
-    json_t *in = json_object(), *out = json_pack("{s:b}", "ok", 1);
-    uint64_t number;
-    if (units_count(after, INT64_MAX, &number) == 0)
-        json_object_set_new(in, "after", json_integer((json_int_t)number));
+    const uint64_t last = node_events_last(n);
+    json_t *in =
+        json_pack("{s:I}", "after", (json_int_t)(last > EVENTS_SHOWN ? last - EVENTS_SHOWN : 0));
+    json_t *out = json_pack("{s:b}", "ok", 1);
     if (in != NULL && out != NULL)
         control_events(n, in, out);
     json_decref(in);
@@ -205,7 +206,7 @@ struct http_answer node_http_answer(void *node, const struct http_question *q)
     case HTTP_WHY:
         return http_json(why_json(n, q->about));
     case HTTP_EVENTS:
-        return http_json(events_json(n, q->about));
+        return http_json(events_json(n));
     case HTTP_NETWORK:
         return http_json(network_json(n));
     case HTTP_CHANGE:

@@ -86,11 +86,12 @@ instances:
   - {{id: {RAF}, users: CENTRE, source: downlink}}
   - {{id: {CLTU}, users: CENTRE, uplink_rate: 4kbit/s}}
 """, encoding="ascii")
+        self.users = {}
         Path(self.lab.path("cltus")).write_bytes(200 * ((100).to_bytes(4, "big") + bytes(100)))
         log = self.lab.start("station", "helio-sle", "provider", config)
         wait_for(lambda: "listens at" in Path(self.lab.path("station.log")).read_text(encoding="utf-8") or log.poll() is not None)
-        for name, instance, words in (("raf", RAF, ("--time", f"{SECONDS}s")), ("cltu", CLTU, ("--cltus", self.lab.path("cltus")))):
-            self.lab.start(name, "helio-sle", "user", f"127.0.0.1:{port}", "--id", "CENTRE", "--responder", "STATION", "--instance", instance, *words)
+        for name, instance, words in (("raf", RAF, ("--time", f"{2 * SECONDS}s")), ("cltu", CLTU, ("--cltus", self.lab.path("cltus")))):
+            self.users[name] = self.lab.start(name, "helio-sle", "user", f"127.0.0.1:{port}", "--id", "CENTRE", "--responder", "STATION", "--instance", instance, *words)
 
     def ask(self, path, **words):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(words)}", timeout=60) as answer:
@@ -179,6 +180,7 @@ instances:
         self.assertGreater(self.most(sle, "Frames to users, by instance", RAF), 100)
         self.assertGreater(self.most(sle, "CLTUs by what became of them", "radiated"), 1)
         self.assertGreater(self.most(sle, "Recorded", "downlink"), 1e6)
+        self.lab.stop("raf", self.users["raf"])  # before its provider
 
     def draw(self, name, panels, answers, begun):
         os.environ["MPLBACKEND"] = "Agg"

@@ -228,7 +228,7 @@ except (OSError, http.client.HTTPException):
             page.evaluate(f"document.querySelector('#bundle').value = '{b['source']},{b['created_ms']},{b['sequence']}'; document.querySelector('#find button').click()")
             wait("/ipn:1.0\\s+not at this node\\s+this node forwarded it/.test(document.querySelector('#way').innerText) && /ipn:3.0\\s+.*contact/.test(document.querySelector('#way').innerText)")
             # events: of the chosen bundle alone; without one of all, and a click chooses one
-            wait("document.querySelector('#happened').innerText.includes('none of this bundle since the page was opened')")
+            wait("document.querySelector('#happened').innerText.includes('none of this bundle while a page was open')")
             page.evaluate("document.querySelector('#bundle').value = ''; document.querySelector('#find button').click()")
             with aap2.Client(self.lab.socket(1)) as tx:
                 self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
