@@ -80,7 +80,7 @@ class NodeTest(NodeCase):
 
     def test_keys_as_json(self):
         """The same keys in the same order, with what a program needs to know of them."""
-        for wrong, why in ((["--keys", "--jsn"], "--jsn is unknown; did you mean --json?"), (["--keys", "--json", "x"], "--keys: only --json may be beside it"),
+        for wrong, why in ((["--keys", "--jsn"], "--jsn is unknown; did you mean --json? Try 'heliod --help'"), (["--keys", "--json", "x"], "--keys: only --json may be beside it"),
                            (["--json", "x"], "--json: write it with --keys"), ([], "the configuration file is missing: heliod CONFIG.yaml"),
                            (["a.yaml", "b.yaml"], "CONFIG.yaml: \"b.yaml\" is one too many; the configuration is a.yaml")):
             done = subprocess.run([self.lab.program("heliod"), *wrong], capture_output=True, text=True, timeout=60, check=False)
