@@ -36,7 +36,7 @@ static const char doc[] =
     "\vExamples:\n"
     "  helio-emu metrics /tmp/link\n"
     "  helio-emu metrics --listen 9466 /tmp/link-1 /tmp/link-2\n"
-    "Exit codes: 0 done, 1 an emulator does not answer, or the address is in use; 2 usage.";
+    "Exit codes: 0 done, 1 no answer, or the address is in use; 2 usage.";
 
 static const struct argument options[] = {
     {"listen", 'l', "ADDRESS",
