@@ -340,7 +340,7 @@ class FramesToolTest(unittest.TestCase):
         for rate in CONVOLUTIONAL:
             with self.subTest(rate):
                 run(*gen, "--convolutional", rate)
-                symbols = convolve(read("v.cadu") + bytes(4), rate)
+                symbols = convolve(read("v.cadu") + bytes(64), rate)
                 filled = symbols + [0] * (-len(symbols) % 8)
                 packed = bytes(int("".join(map(str, filled[i:i + 8])), 2) for i in range(0, len(filled), 8))
                 self.assertEqual(read("v.symbols"), packed)

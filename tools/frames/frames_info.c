@@ -90,11 +90,11 @@ static json_t *describe_cadus(const struct source *s)
     return o;
 }
 
-static json_t *describe_symbols(const struct symbol_reader *s)
+static json_t *describe_symbols(const struct conv_reader *s)
 {
     json_t *o = json_object();
     json_object_set_new(o, "symbols", make_number(s->count));
-    json_object_set_new(o, "wrong", make_number(symbol_reader_wrong(s)));
+    json_object_set_new(o, "wrong", make_number(conv_reader_wrong(s)));
     json_object_set_new(o, "begins", make_number(s->begins));
     return o;
 }
@@ -120,7 +120,7 @@ static void print_json(const struct info *i)
     if (i->o->from == CONTENT_CADU)
         json_object_set_new(o, "cadus", describe_cadus(&i->source));
     if (i->o->coded)
-        json_object_set_new(o, "convolutional", describe_symbols(&i->source.symbols));
+        json_object_set_new(o, "convolutional", describe_symbols(i->source.symbols));
     for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
         json_object_set_new(verdicts, frame_verdict_name((enum frame_verdict)v),
                             make_number(i->vcs.channel.verdicts[v]));
@@ -210,7 +210,7 @@ static void print_text(const struct info *i)
     if (i->o->from == CONTENT_CADU)
         print_cadus(&i->source);
     if (i->o->coded)
-        print_count(symbol_reader_wrong(&i->source.symbols), "symbols were wrong");
+        print_count(conv_reader_wrong(i->source.symbols), "symbols were wrong");
     for (unsigned v = 0; v < VCS; v++)
         if (i->vcs.vc[v] != NULL)
             print_vc(i->vcs.vc[v], v);

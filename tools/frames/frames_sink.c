@@ -69,7 +69,7 @@ int sink_open(struct sink *s, const struct frames_options *o)
         mpdu_pack_init(&s->pack, &c);
     if (o->to == CONTENT_CADU)
         s->cadu = frames_cadu_format(o, &s->rs);
-    symbol_writer_init(&s->writer, o);
+    conv_writer_init(&s->writer, o->convolutional, o->soft);
     if (o->errors > 0)
         s->next_error = draw_gap(s);
     return 0;
@@ -93,7 +93,7 @@ static bool write_symbols(struct sink *s, size_t n, bool last)
             s->symbols[at] ^= 0xff;
         s->next_error = at - n;
     }
-    n = symbol_writer_pack(&s->writer, s->symbols, n, last);
+    n = conv_writer_pack(&s->writer, s->symbols, n, last);
     return write_octets(s, s->symbols, n);
 }
 
@@ -179,7 +179,7 @@ bool sink_frame(struct sink *s, struct slice frame)
             return write_symbols(s, spread_bits(s, cadu_bits(&s->cadu)), false);
         if (!s->o->coded)
             return write_unit(s, s->coded, join_halves(s, cadu_bits(&s->cadu)));
-        return write_symbols(s, symbol_writer_encode(&s->writer, s->coded, n, s->symbols), false);
+        return write_symbols(s, conv_writer_encode(&s->writer, s->coded, n, s->symbols), false);
     }
     if (s->o->to == CONTENT_MODEM && !write_head(s, frame))
         return false;
@@ -286,6 +286,13 @@ bool sink_fill(struct sink *s)
     return close_frame(s);
 }
 
+/* Zeros behind the last CADU, by which also a decoder that sees no end of the file decides it. */
+static void write_tail(struct sink *s)
+{
+    static const uint8_t zeros[CONV_ROOM / 8];
+    (void)write_symbols(s, conv_writer_encode(&s->writer, zeros, sizeof zeros, s->symbols), true);
+}
+
 int sink_close(struct sink *s)
 {
     if (s->file != NULL && !s->failed && s->open)
@@ -293,7 +300,7 @@ int sink_close(struct sink *s)
     if (s->file != NULL && !s->failed && s->half)
         (void)write_unit(s, &s->rest, 1);
     if (s->file != NULL && !s->failed && s->o->coded && s->o->to == CONTENT_CADU)
-        (void)write_symbols(s, symbol_writer_end(&s->writer, s->symbols), true);
+        write_tail(s);
     if (s->file != NULL && (s->file == stdout ? fflush(s->file) : fclose(s->file)) != 0 &&
         !s->failed) {
         frames_error("%s: %s", name_output(s), strerror(errno));

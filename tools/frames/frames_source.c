@@ -34,6 +34,21 @@ static int open_cadus(struct source *s)
     return 0;
 }
 
+/* The period is searched again after the symbols of three CADUs without one, at least of a piece.
+ */
+static int open_symbols(struct source *s)
+{
+    s->symbols = malloc(sizeof *s->symbols);
+    s->piece = malloc(SYMBOLS_PIECE);
+    if (s->symbols == NULL || s->piece == NULL)
+        return -1;
+    const struct cadu_format f = frames_cadu_format(s->o, &s->rs);
+    const size_t three = 3 * conv_writer_max(s->o->convolutional, true, cadu_len(&f));
+    conv_reader_init(s->symbols, s->o->convolutional, s->o->soft,
+                     three > SYMBOLS_PIECE ? three : SYMBOLS_PIECE);
+    return 0;
+}
+
 int frames_source_open(struct source *s, const struct frames_options *o)
 {
     bool input = o->input == NULL || strcmp(o->input, "-") == 0;
@@ -47,7 +62,7 @@ int frames_source_open(struct source *s, const struct frames_options *o)
     s->data = malloc(ROOM);
     s->frame = malloc(UNIT_MAX);
     if (s->data == NULL || s->frame == NULL ||
-        (o->coded && o->from == CONTENT_CADU && symbol_reader_open(&s->symbols, o) != 0) ||
+        (o->coded && o->from == CONTENT_CADU && open_symbols(s) != 0) ||
         (o->from == CONTENT_CADU && open_cadus(s) != 0)) {
         frames_error("out of memory");
         source_close(s);
@@ -60,7 +75,8 @@ void source_close(struct source *s)
 {
     if (s->file != NULL && s->file != stdin)
         fclose(s->file);
-    symbol_reader_close(&s->symbols);
+    free(s->symbols);
+    free(s->piece);
     free(s->data);
     free(s->frame);
     free(s->softs);
@@ -151,16 +167,29 @@ static bool next_plain(struct source *s, struct slice *out)
     return true;
 }
 
-/* Octets of CADUs, out of symbols if there are some. */
+/* Octets out of symbols; 0: the file has ended. */
+static size_t read_symbols(struct source *s, uint8_t *to)
+{
+    struct slice *left = &s->symbols_left;
+    for (size_t n = 0;;) {
+        if (left->len == 0 && !s->failed && !feof(s->file))
+            *left = slice_of(s->piece, read_file(s, s->piece, SYMBOLS_PIECE));
+        if (left->len == 0)
+            return conv_reader_end(s->symbols, to);
+        n = conv_reader_input(s->symbols, left, s->cadus.locked, to);
+        if (n > 0)
+            return n;
+    }
+}
+
+/* Octets of CADUs. */
 static size_t read_octets(struct source *s, uint8_t *to, size_t room)
 {
-    if (s->failed || feof(s->file))
-        return s->o->coded ? symbol_reader_end(&s->symbols, to) : 0;
-    if (!s->o->coded)
-        return read_file(s, to, room);
-    assert(room >= SYMBOLS_PIECE / 4);
-    size_t n = read_file(s, s->symbols.symbols, symbol_reader_piece(&s->symbols));
-    return n == 0 ? 0 : symbol_reader_input(&s->symbols, n, s->cadus.locked, to);
+    if (s->symbols != NULL) {
+        assert(room >= CONV_OCTETS_MAX);
+        return read_symbols(s, to);
+    }
+    return s->failed || feof(s->file) ? 0 : read_file(s, to, room);
 }
 
 /* Gives the reader soft symbols; the last ones are filled up to eight with unknown ones. Returns

@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 #include "frames/cadu.h"
-#include "frames/conv.h"
+#include "frames/conv_stream.h"
 #include "frames/fop.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
@@ -122,46 +122,9 @@ bool frames_soft_cadus(const struct frames_options *o);
 /* What CADUs look like; fills in *rs for a code. */
 struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs);
 
-/* ---- symbols of a convolutional code ---- */
-
-enum { SYMBOLS_PIECE = 1 << 16 };
-
-struct symbol_reader {
-    struct conv_format format;
-    bool soft, begun;
-    struct conv_decoder decoder;
-    uint8_t *symbols, *decisions; /* symbols: where the file's octets go */
-    struct conv_bits bits;
-    uint64_t count, begins, wrong; /* symbols, searched periods, symbols that were wrong */
-};
-
-/* 0, or -1: out of memory. */
-int symbol_reader_open(struct symbol_reader *s, const struct frames_options *o);
-void symbol_reader_close(struct symbol_reader *s);
-/* Octets of the file that are decoded at once, at most. */
-size_t symbol_reader_piece(const struct symbol_reader *s);
-/* Decodes so many octets in `symbols`; `locked`: CADUs are found. Returns octets that are in `to`,
- * which has room for SYMBOLS_PIECE / 4. */
-size_t symbol_reader_input(struct symbol_reader *s, size_t octets, bool locked, uint8_t *to);
-size_t symbol_reader_end(struct symbol_reader *s, uint8_t *to);
-uint64_t symbol_reader_wrong(const struct symbol_reader *s);
-
-struct symbol_writer {
-    struct conv_encoder encoder;
-    bool soft;
-    uint8_t octet, held; /* symbols that make no octet yet */
-};
-
-void symbol_writer_init(struct symbol_writer *w, const struct frames_options *o);
-/* Returns how many symbols, an octet each, there are: at most 16 for an octet. */
-size_t symbol_writer_encode(struct symbol_writer *w, const uint8_t *data, size_t len,
-                            uint8_t *symbols);
-/* Of some zeros behind the last CADU, by which its last bits are decided: at most 64. */
-size_t symbol_writer_end(struct symbol_writer *w, uint8_t *symbols);
-/* Packs them in place unless they are soft; `last` fills the last octet. Returns octets. */
-size_t symbol_writer_pack(struct symbol_writer *w, uint8_t *symbols, size_t n, bool last);
-
 /* ---- files that are read ---- */
+
+enum { SYMBOLS_PIECE = 1 << 16 }; /* octets of symbols that are read at once */
 
 struct source {
     const struct frames_options *o;
@@ -176,7 +139,9 @@ struct source {
     uint64_t erased, bad_cltus, corrected;
     struct rng rng;
     struct rs rs;
-    struct symbol_reader symbols;
+    struct conv_reader *symbols; /* of a convolutional code; NULL: there is none */
+    uint8_t *piece;              /* symbols of the file; those that are not decoded yet */
+    struct slice symbols_left;
     struct cadu_reader cadus; /* and what was read last */
     uint8_t *softs, *kept; /* symbols of codes that are decoded by them; read, and in the reader */
     size_t softs_at, softs_len;
@@ -207,7 +172,7 @@ struct sink {
     struct frame tc;
     struct rs rs;
     struct cadu_format cadu;
-    struct symbol_writer writer;
+    struct conv_writer writer;
     enum cadu_quality quality; /* of the frame that is written next, as the user knows it */
     uint64_t last_time;        /* of heads, Unix time in ns */
     struct rng rng;
