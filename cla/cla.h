@@ -270,7 +270,8 @@ struct cla_gauges {
     uint64_t cadu_erred;            /* units that failed to decode */
     uint64_t cadu_codewords_failed; /* failed codewords of these */
     uint64_t cadu_iterations;       /* rounds of the LDPC decoder */
-    uint64_t cadu_sync_losses; /* times that a sync marker was missing at its expected position */
+    uint64_t cadu_sync_losses;   /* times that a sync marker was missing at its expected position */
+    uint64_t cadu_symbols_wrong; /* of the convolutional code, as its decoder estimates */
     /* Frames of that direction use Space Data Link Security; without it the next fields are 0. All
      * links of one physical channel have equal values. */
     bool sdls_sends, sdls_receives;

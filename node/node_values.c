@@ -69,6 +69,7 @@ VALUE(cadu_codewords, s->g.cadus, s->g.cadu_codewords_failed)
 VALUE(cadu_iterations, s->g.cadus, s->g.cadu_iterations)
 VALUE(cadu_erred, s->g.cadus, s->g.cadu_erred)
 VALUE(cadu_sync, s->g.cadus, s->g.cadu_sync_losses)
+VALUE(cadu_wrong, s->g.cadus, s->g.cadu_symbols_wrong)
 VALUE(sdls_sent, s->g.sdls_sends, s->g.sdls_sent)
 VALUE(sdls_unsent, s->g.sdls_sends, s->g.sdls_unsent)
 VALUE(sdls_accepted, s->g.sdls_receives, s->g.sdls_accepted)
@@ -156,6 +157,9 @@ const struct link_value link_values[] = {
      "received CADUs that could not be decoded", 1, ZERO_NOWHERE, get_cadu_erred},
     {NULL, false, "link_cadu_sync_losses_total", "counter",
      "times that no marker of CADUs was where it was due", 1, ZERO_NOWHERE, get_cadu_sync},
+    {NULL, false, "link_cadu_wrong_symbols_total", "counter",
+     "wrong symbols of the convolutional code, as its decoder sees it", 1, ZERO_NOWHERE,
+     get_cadu_wrong},
     {NULL, false, "link_sdls_sent_frames_total", "counter",
      "frames that were sent with Space Data Link Security", 1, ZERO_NOWHERE, get_sdls_sent},
     {NULL, false, "link_sdls_unsent_frames_total", "counter",

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of units has a buffer that is filled from what was fed. What can go wrong: memory, at
- * the beginning; later on damage, which costs the frames that it hit. */
+/* The reader of units has a buffer that is filled from what was fed, after the decoder
+ * of the convolutional code if there is one. What can go wrong: memory, at the beginning; later on
+ * damage, which costs the frames that it hit. */
 #include "cla/framed/frame_code.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* SLIP_MAX: bits that a marker may come early or late. */
-enum { SLIP_MAX = 4, READ_BYTES = 4096 };
+/* SLIP_MAX: bits that a marker may come early or late. PATIENCE: the period of the convolutional
+ * code is searched again after the symbols of so many units without one. */
+enum { SLIP_MAX = 4, READ_BYTES = 4096, PATIENCE = 3 };
+static_assert(READ_BYTES >= CONV_OCTETS_MAX + 64, "the reader has room for what a decoder gives");
 
 struct frame_code {
     struct cadu_format format;
@@ -20,7 +23,19 @@ struct frame_code {
     /* soft: symbols of a unit that leaves; the reader's; those that are no whole octet yet */
     uint8_t *symbols, *soft, part[8];
     size_t part_len;
+    struct conv_reader *conv; /* NULL: there is no convolutional code */
+    struct conv_writer conv_writer;
 };
+
+static struct conv_format conv_of(const struct frame_code_config *c)
+{
+    static const enum conv_rate rates[] = {CONV_1_2, CONV_1_2, CONV_2_3,
+                                           CONV_3_4, CONV_5_6, CONV_7_8};
+    assert(c->conv != FRAME_CODE_CONV_OFF);
+    struct conv_format f = conv_format_of(rates[c->conv - FRAME_CODE_CONV_1_2]);
+    f.inverted = f.inverted && c->conv != FRAME_CODE_CONV_1_2_PLAIN;
+    return f;
+}
 
 static bool has_rs(const struct frame_code_config *c)
 {
@@ -49,6 +64,11 @@ bool frame_code_is_block(const struct frame_code_config *c)
     return has_ldpc(c) || has_turbo(c);
 }
 
+bool frame_code_is_slow(const struct frame_code_config *c)
+{
+    return frame_code_is_block(c) || c->conv != FRAME_CODE_CONV_OFF;
+}
+
 enum cadu_marker frame_code_marker(const struct frame_code_config *c)
 {
     if (has_turbo(c))
@@ -70,7 +90,7 @@ bool frame_code_same(const struct frame_code_config *a, const struct frame_code_
     if (a->kind != b->kind || a->kind == FRAME_CODE_OFF)
         return a->kind == b->kind;
     return a->randomiser == b->randomiser && a->marker == b->marker &&
-           a->marker_errors == b->marker_errors && a->soft == b->soft &&
+           a->marker_errors == b->marker_errors && a->soft == b->soft && a->conv == b->conv &&
            (!has_rs(a) || (a->interleave == b->interleave && a->basis == b->basis));
 }
 
@@ -88,6 +108,8 @@ const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame
         return "at most 8 bits of a marker may be wrong";
     if (c->kind == FRAME_CODE_TURBO_1_3 && !c->soft)
         return "codewords of this code are no whole octets";
+    if (frame_code_is_block(c) && c->conv != FRAME_CODE_CONV_OFF)
+        return "this code has no convolutional code around it";
     if (has_ldpc(c))
         return ldpc_problem(ldpc_rate_of(c), 8 * frame_len);
     if (has_turbo(c))
@@ -124,6 +146,8 @@ uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len)
     else if (has_turbo(c))
         bits = turbo_codeword_bits(turbo_rate_of(c), 8 * frame_len);
     bits += 8 * (uint32_t)cadu_marker_len(c->marker);
+    if (c->conv != FRAME_CODE_CONV_OFF)
+        return (uint32_t)conv_writer_max(conv_of(c), c->soft, bits / 8);
     return c->soft ? bits : bits / 8;
 }
 
@@ -158,6 +182,27 @@ static bool init_format(struct frame_code *code, const struct frame_code_config 
     return true;
 }
 
+/* Soft symbols, and those of the convolutional code. False: memory is out. */
+static bool alloc_symbols(struct frame_code *code, const struct frame_code_config *c, size_t room)
+{
+    const size_t bits = cadu_bits(&code->format);
+    code->symbols = malloc(c->conv != FRAME_CODE_CONV_OFF ? 2 * bits : bits);
+    if (c->conv != FRAME_CODE_CONV_OFF) {
+        code->conv = malloc(sizeof *code->conv);
+        return code->symbols != NULL && code->conv != NULL;
+    }
+    code->soft = malloc(8 * room);
+    return code->symbols != NULL && code->soft != NULL;
+}
+
+static void begin_conv(struct frame_code *code, const struct frame_code_config *c)
+{
+    const struct conv_format f = conv_of(c);
+    const size_t symbols = conv_writer_max(f, true, cadu_len(&code->format));
+    conv_reader_init(code->conv, f, c->soft, PATIENCE * (uint64_t)symbols + CONV_LOOK);
+    conv_writer_init(&code->conv_writer, f, c->soft);
+}
+
 struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t frame_len)
 {
     assert(c->kind != FRAME_CODE_OFF && frame_code_problem(c, frame_len) == NULL);
@@ -168,22 +213,20 @@ struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t fr
         free(code);
         return NULL;
     }
-    const size_t bits = cadu_bits(&code->format);
-    assert((c->soft ? bits : bits / 8) == frame_code_len(c, frame_len));
-    size_t room = cadu_reader_room(&code->format) + READ_BYTES;
+    const size_t room = cadu_reader_room(&code->format) + READ_BYTES;
+    const bool symbols = c->soft || c->conv != FRAME_CODE_CONV_OFF;
     code->unit = malloc(cadu_len(&code->format));
     code->buffer = malloc(room);
-    code->symbols = c->soft ? malloc(bits) : NULL;
-    code->soft = c->soft ? malloc(8 * room) : NULL;
-    if (code->unit == NULL || code->buffer == NULL ||
-        (c->soft && (code->symbols == NULL || code->soft == NULL))) {
+    if (code->unit == NULL || code->buffer == NULL || (symbols && !alloc_symbols(code, c, room))) {
         frame_code_free(code);
         return NULL;
     }
     cadu_reader_init(&code->reader, &code->format, c->marker_errors, SLIP_MAX, code->buffer, room,
                      code->unit);
-    if (c->soft)
+    if (code->soft != NULL)
         cadu_reader_soften(&code->reader, code->soft);
+    if (code->conv != NULL)
+        begin_conv(code, c);
     return code;
 }
 
@@ -197,6 +240,7 @@ void frame_code_free(struct frame_code *c)
     free(c->buffer);
     free(c->symbols);
     free(c->soft);
+    free(c->conv);
     free(c);
 }
 
@@ -206,6 +250,10 @@ struct slice frame_code_write(struct frame_code *c, struct slice frame)
     cadu_write(&c->format, frame.data, c->unit);
     if (c->symbols == NULL)
         return slice_of(c->unit, cadu_len(&c->format));
+    if (c->conv != NULL) {
+        size_t n = conv_writer_encode(&c->conv_writer, c->unit, cadu_len(&c->format), c->symbols);
+        return slice_of(c->symbols, conv_writer_pack(&c->conv_writer, c->symbols, n, false));
+    }
     const size_t bits = cadu_bits(&c->format);
     for (size_t i = 0; i < bits; i++)
         c->symbols[i] = (c->unit[i / 8] >> (7 - i % 8) & 1) != 0 ? 255 : 0;
@@ -242,11 +290,16 @@ static void read_symbols(struct frame_code *c)
 static void read_on(struct frame_code *c)
 {
     size_t room;
-    if (c->symbols != NULL) {
+    if (c->soft != NULL) {
         read_symbols(c);
         return;
     }
     uint8_t *to = cadu_reader_space(&c->reader, &room);
+    if (c->conv != NULL) {
+        assert(room >= CONV_OCTETS_MAX);
+        cadu_reader_fed(&c->reader, conv_reader_input(c->conv, &c->left, c->reader.locked, to));
+        return;
+    }
     size_t n = c->left.len < room ? c->left.len : room;
     memcpy(to, c->left.data, n);
     cadu_reader_fed(&c->reader, n);
@@ -272,6 +325,15 @@ void frame_code_end(struct frame_code *c)
     assert(c->left.len == 0);
     c->part_len = 0;
     cadu_reader_end(&c->reader);
+    if (c->conv != NULL) {
+        uint8_t dropped[CONV_OCTETS_MAX];
+        (void)conv_reader_end(c->conv, dropped);
+    }
+}
+
+uint64_t frame_code_wrong(const struct frame_code *c)
+{
+    return c->conv == NULL ? 0 : conv_reader_wrong(c->conv);
 }
 
 const struct cadu_counts *frame_code_counts(const struct frame_code *c)

@@ -15,6 +15,7 @@
 #define CLA_FRAME_CODE_H
 
 #include "frames/cadu.h"
+#include "frames/conv_stream.h"
 
 enum frame_code_kind {
     FRAME_CODE_OFF,     /* no units: frames alone */
@@ -39,6 +40,18 @@ enum frame_code_randomiser {
     FRAME_CODE_LONG,  /* PN_TM_LONG */
 };
 
+/* The convolutional code of rate 1/2, as in the standard or without its inversion, and its
+ * punctured forms. */
+enum frame_code_conv {
+    FRAME_CODE_CONV_OFF,
+    FRAME_CODE_CONV_1_2,
+    FRAME_CODE_CONV_1_2_PLAIN,
+    FRAME_CODE_CONV_2_3,
+    FRAME_CODE_CONV_3_4,
+    FRAME_CODE_CONV_5_6,
+    FRAME_CODE_CONV_7_8,
+};
+
 struct frame_code_config {
     enum frame_code_kind kind;
     unsigned interleave; /* with Reed-Solomon: codewords of a codeblock, 1 to RS_DEPTH_MAX */
@@ -50,6 +63,8 @@ struct frame_code_config {
     unsigned marker_errors;
     /* Each bit is an octet: 0 is surely a 0, 255 surely a 1, 128 may be either. */
     bool soft;
+    /* Around the units; not with LDPC and turbo codes. */
+    enum frame_code_conv conv;
 };
 
 struct frame_code;
@@ -57,6 +72,9 @@ struct frame_code;
 /* Is a frame one block of the code, as of the LDPC and turbo codes? Their decoders take
  * milliseconds for a unit with many errors. */
 bool frame_code_is_block(const struct frame_code_config *c);
+
+/* Can a call of frame_code_next take milliseconds, as of these and of the convolutional code? */
+bool frame_code_is_slow(const struct frame_code_config *c);
 
 /* The marker that belongs to the code. If it is that of 32 bits, the one of 64 may be used, too. */
 enum cadu_marker frame_code_marker(const struct frame_code_config *c);
@@ -73,8 +91,8 @@ const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame
  * FRAME_CODE_OFF. */
 uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_len);
 
-/* Octets of a unit with its marker, or its soft symbols; of FRAME_CODE_OFF those of the frame.
- * There is no problem. */
+/* Octets of a unit with its marker, or its symbols, of which the convolutional code may have two
+ * octets (soft: eight) less; of FRAME_CODE_OFF those of the frame. There is no problem. */
 uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len);
 
 /* There is no problem, and it is not FRAME_CODE_OFF. NULL: memory is out. */
@@ -82,7 +100,7 @@ struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t fr
 void frame_code_free(struct frame_code *c); /* NULL is allowed */
 
 /* The unit of a frame, which has frame_len octets; it lies in the code's memory until the next
- * call. */
+ * call. The convolutional code continues from unit to unit: they are one stream. */
 struct slice frame_code_write(struct frame_code *c, struct slice frame);
 
 /* Octets that arrived, after frame_code_next returned FRAME_CODE_NONE; any number of them. They are
@@ -97,12 +115,16 @@ enum frame_code_result {
 
 /* The next frame that is valid, or not known to be invalid (FRAME_CODE_UNCODED: its own check value
  * may show errors). It is valid until the next call. A call decodes at most one unit, and searches
- * a marker in at most some thousand octets beyond the longest unit. */
+ * a marker in at most some thousand octets beyond the longest unit. Of the convolutional code it
+ * decodes at most CONV_LOOK symbols, and searches their period. */
 enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame);
 
 /* The stream has ended, and another one begins: an incomplete unit is dropped. Only after
  * frame_code_next returned FRAME_CODE_NONE. */
 void frame_code_end(struct frame_code *c);
+
+/* Symbols of the convolutional code that were wrong, as its decoder sees it. */
+uint64_t frame_code_wrong(const struct frame_code *c);
 
 /* Of all that was read; lies in the code's memory. */
 const struct cadu_counts *frame_code_counts(const struct frame_code *c);

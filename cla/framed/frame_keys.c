@@ -37,6 +37,7 @@ static struct frame_code_config make_code(const struct frame_keys *k)
         .randomiser = (enum frame_code_randomiser)k->cadu_randomise,
         .marker_errors = (unsigned)k->cadu_marker_errors,
         .soft = k->cadu_symbols != 0,
+        .conv = (enum frame_code_conv)k->cadu_convolutional,
     };
     c.marker = k->cadu_marker == FRAME_MARKER_64   ? CADU_MARKER_64
                : k->cadu_marker == FRAME_MARKER_32 ? CADU_MARKER_32
@@ -409,6 +410,23 @@ static int check_marker(const struct frame_code_config *code, const char **key, 
     return HELIO_EINVAL;
 }
 
+/* Its decoder decides a symbol when it has those behind it. */
+static int check_convolutional(const struct frame_keys *k, const struct frame_code_config *code,
+                               const char **key, char *why, size_t why_cap)
+{
+    if (code->conv == FRAME_CODE_CONV_OFF)
+        return 0;
+    if (frame_code_is_block(code))
+        return wrong(key, "cadu.convolutional", why, why_cap,
+                     "counts only for uncoded CADUs and Reed-Solomon; remove this key, or write "
+                     "another code for cadu");
+    if (!is_tc(k->out.kind) && k->idle == 0)
+        return wrong(key, "cadu.convolutional", why, why_cap,
+                     "needs frames.idle: a CADU is decoded when symbols follow it; write frames: "
+                     "{idle: 10ms}, for example");
+    return 0;
+}
+
 /* What there are no CADUs of. */
 static int check_cadu(const struct frame_keys *k, const struct frame_port_config *c,
                       const char **key, char *why, size_t why_cap)
@@ -431,7 +449,9 @@ static int check_cadu(const struct frame_keys *k, const struct frame_port_config
     if (code.kind == FRAME_CODE_TURBO_1_3 && !code.soft)
         return wrong(key, "cadu.symbols", why, why_cap,
                      "codewords of turbo1/3 are no whole octets; write soft");
-    int r = check_marker(&code, key, why, why_cap);
+    int r = check_convolutional(k, &code, key, why, why_cap);
+    if (r == 0)
+        r = check_marker(&code, key, why, why_cap);
     if (r == 0)
         r = check_code(&c->send, false, key, why, why_cap);
     if (r == 0)
@@ -444,7 +464,7 @@ static int check_datagram(const struct frame_port_config *c, const char **key, c
                           size_t why_cap)
 {
     const uint32_t unit = unit_len(&c->send), frame = c->send.format.length;
-    const uint32_t of_octet = c->send.code.soft ? 8 : 1;
+    const uint32_t of_octet = c->send.code.soft ? 8 : 1; /* at least */
     if (c->wire.kind != FRAME_WIRE_UDP || unit <= UDP_DATAGRAM_MAX)
         return 0;
     *key = "frames.length";

@@ -38,6 +38,7 @@ struct frame_keys {
     int cadu_basis, cadu_randomise; /* enum rs_basis, frame_code_randomiser */
     int cadu_marker;                /* enum frame_keys_marker */
     int cadu_symbols;               /* 0: bits, 1: soft */
+    int cadu_convolutional;         /* enum frame_code_conv */
     int wire;                       /* enum frame_wire_kind */
     bool marker;
     char *record, *replay;
@@ -151,6 +152,9 @@ struct frame_keys {
      "bits of a marker that may be wrong where it is due"},                                        \
     {"cadu.symbols", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_symbols), "hard", 0, 0, "hard|soft",       \
      "of the modem: bits, eight in an octet; soft: an octet for each bit, 0 is surely a 0, 255 surely a 1"}, \
+    {"cadu.convolutional", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_convolutional), "off", 0, 0, "off|1/2|1/2-plain|2/3|3/4|5/6|7/8", \
+     "CADUs, uncoded or with Reed-Solomon, have the convolutional code around them: " \
+     "rate 1/2, without inversion (plain), or punctured. It needs frames.idle"}, \
     {"frames.port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \
      "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
      "remote, or from its host to local; file: frames.record and frames.replay; sle: services of a provider at remote"}, \

@@ -15,7 +15,6 @@
 
 #include "base/err.h"
 #include "cla/framed/frame_guess.h"
-#include "frames/packet.h"
 #include "os/udp_io.h"
 
 #define TM_IDLE_VCID 7 /* TM has no channel of its own for idle data */
@@ -379,6 +378,7 @@ void frame_line_count(const struct frame_line *l, struct frame_line_counters *ou
     out->cadu_iterations = n->iterations;
     out->cadu_erred = n->erred;
     out->cadu_sync_losses = n->sync_losses;
+    out->cadu_symbols_wrong = frame_code_wrong(l->decode);
     wire->in = n->frames;
     wire->skipped_bytes += n->skipped_bits / 8;
 }

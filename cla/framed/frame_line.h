@@ -38,7 +38,8 @@ struct frame_way {
     X(cadu_erred, "CADUs that could not be decoded: their frames are lost")                        \
     X(cadu_codewords_failed, "codewords of these that could not be decoded")                       \
     X(cadu_iterations, "rounds of the LDPC decoder")                                               \
-    X(cadu_sync_losses, "times that the markers of CADUs were not where they were due")
+    X(cadu_sync_losses, "times that the markers of CADUs were not where they were due")            \
+    X(cadu_symbols_wrong, "wrong symbols of the convolutional code, as its decoder sees it")
 
 #define FRAME_LINE_FIELD(name, text) uint64_t name;
 struct frame_line_counters {

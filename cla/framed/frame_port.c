@@ -19,7 +19,7 @@
 #include "frames/tc_pack.h"
 
 enum { ARRIVALS = 32, SLOTS = ARRIVALS + 1, SLOT = UDP_DATAGRAM_MAX };
-enum { CLOCK_UNITS = 4 }; /* the clock is read after so many units; of LDPC after each */
+enum { CLOCK_UNITS = 4 }; /* the clock is read after so many units; of slow codes after each */
 
 struct frame_port {
     struct port port; /* its user's */
@@ -258,7 +258,7 @@ static void begin_turn(struct frame_port *p)
 /* May another unit be read in this turn? */
 static bool spend_unit(struct frame_port *p)
 {
-    const unsigned every = frame_code_is_block(&p->config.receive.code) ? 1 : CLOCK_UNITS;
+    const unsigned every = frame_code_is_slow(&p->config.receive.code) ? 1 : CLOCK_UNITS;
     if (p->left % every == 0 && p->left < FRAME_TURN_UNITS && world_now(p->port.world) >= p->ends)
         p->left = 0;
     if (p->left == 0)

@@ -269,6 +269,7 @@ static void frame_gauges(const struct port *port, struct cla_gauges *out)
     out->cadu_iterations = n.line.cadu_iterations;
     out->cadu_erred = n.line.cadu_erred;
     out->cadu_sync_losses = n.line.cadu_sync_losses;
+    out->cadu_symbols_wrong = n.line.cadu_symbols_wrong;
     out->sdls_sends = n.secure.sends;
     out->sdls_sent = n.secure.applied[SDLS_OK_VERDICT];
     out->sdls_unsent = n.secure.applied[SDLS_LENGTH_VERDICT] +

@@ -298,6 +298,63 @@ class CaduLinkTest(NodeCase):
                 for n in (1, 2):
                     self.lab.stop(f"node{n}", self.nodes[n])
 
+    def test_convolutional(self):
+        """Soft symbols of which noise makes 11 % wrong; packed symbols of a punctured rate, some of them wrong, lost and inverted."""
+        usual = {"cadu": "rs223", "cadu.interleave": 1, "frames.length": "223B", "rate": "300kbit/s", "rto": "2s", "sessions": 4, "frames.idle": "50ms"}
+        for convolutional, symbols, kind, damage in (("1/2", "soft", NoiseRelay, {"noise": 65}),
+                                                     ("3/4", "hard", DatagramRelay, {"share": 0.005, "burst": 200, "between": 8_000})):
+            with self.subTest(convolutional):
+                keys = {**usual, "cadu.convolutional": convolutional, "cadu.symbols": symbols}
+                http = self.lab.udp_ports(1)[0]
+                relay = self.start_nodes(kind, (keys, keys), http, **damage)
+                self.exchange(10, 3000)
+                relay.stop()
+                self.settle()
+                with urllib.request.urlopen(f"http://127.0.0.1:{http}/metrics", timeout=300) as answer:
+                    text = answer.read().decode()
+                wrong = str(self.links(2)["frames"]["line"]["cadu_symbols_wrong"])
+                self.assertEqual(re.findall(r"^heliograph_link_cadu_wrong_symbols_total{.*} (\d+)$", text, re.M), [wrong])
+                for n, channel in ((2, relay.channels[0]), (1, relay.channels[1])):
+                    told = self.links(n)["frames"]
+                    line, verdicts = told["line"], told["verdicts"]
+                    self.assertGreater(line["cadu_symbols_wrong"], 100, line)
+                    # a CADU whose marker was lost may be inverted: such a codeword is one, too, but no frame
+                    self.assertLess(sum(verdicts.values()) - verdicts["ok"] - verdicts["only_idle"], 1 + channel.inversions if kind is DatagramRelay else 1, verdicts)
+                    if kind is NoiseRelay:
+                        self.assertGreater(line["cadu_good"], 0.95 * line["in"], line)
+                        self.assertGreater(channel.wrong, 10000)
+                if kind is DatagramRelay:
+                    self.assertGreater(sum(c.bursts + c.slips + c.inversions for c in relay.channels), 0)
+                    lines = [self.links(n)["frames"]["line"] for n in (1, 2)]
+                    self.assertGreater(sum(line["cadu_erred"] + line["cadu_sync_losses"] for line in lines), 0)
+                for n in (1, 2):
+                    self.lab.stop(f"node{n}", self.nodes[n])
+
+    def test_convolutional_recording(self):
+        """What a node records helio-frames reads, and a node what helio-frames writes, each rate."""
+        for rate in ("1/2", "1/2-plain", "2/3", "3/4", "5/6", "7/8"):
+            with self.subTest(rate):
+                record, written = self.lab.path("v.symbols"), self.lab.path("w.symbols")
+                keys = {**CADUS, "cadu.convolutional": rate, "frames.idle": "20ms"}
+                node = self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(2, 1, 2, **keys, frames_port="file", frames_record=record)], log=False))
+                self.assertEqual(self.client(1, "ipn:1.7").request("ipn:2.7", bytes(30000))[0], aap2.SUCCESS)
+                wait_for(lambda: os.path.exists(record) and os.path.getsize(record) > 60000)
+                self.lab.stop("node1", node)
+                words = ["-k", "aos", "-l", "1115", "--rs", "223", "--interleave", "5", "--convolutional", rate[:3], *(["--no-inversion"] if rate == "1/2-plain" else [])]
+                done = subprocess.run([self.lab.program("helio-frames"), "info", "--from", "cadu", "--randomised", *words, "--json", record],
+                                      capture_output=True, text=True, timeout=300, check=True)
+                told = json.loads(done.stdout)
+                self.assertEqual((told["verdicts"]["ok"] + told["verdicts"]["only_idle"], told["convolutional"]["wrong"]), (told["frames"], 0), told)
+                self.assertGreater(told["channels"][0]["protocols"]["ltp"], 10)
+                os.remove(record)
+                subprocess.run([self.lab.program("helio-frames"), "gen", *words, "--scid", "171", "--vcid", "5", "-n", "50", "--packet", "900", "--protocol", "1",
+                                "--to", "cadu", "--randomise", "--bit-errors", "0.001", "-o", written], capture_output=True, text=True, timeout=300, check=True)
+                link = self.lab.link(2, 1, 2, **keys, frames_port="file", frames_replay=written, frames_replay_rate="100Mbit/s")
+                node = self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
+                wait_for(lambda: self.links(1)["frames"]["verdicts"]["ok"] == 50)  # the last one, too
+                self.assertGreater(self.links(1)["frames"]["line"]["cadu_symbols_wrong"], 100)
+                self.lab.stop("node1", node)
+
     def test_tcp(self):
         relay = self.start_nodes(StreamRelay, ({"frames.port": "connect"}, {"frames.port": "listen"}))
         wait_for(lambda: self.links(1)["frames"]["line"]["connected"])
@@ -399,6 +456,9 @@ class CaduLinkTest(NodeCase):
                                 ({"cadu": "turbo1/2", "frames.length": "512B"}, "frames.length", "892 or 1115 octets, and frames have 512: write 446B"),
                                 ({"cadu": "turbo1/3", "frames.length": "446B", "cadu.symbols": "hard"}, "cadu.symbols", "no whole octets; write soft"),
                                 ({"cadu": "turbo1/4", "frames.length": "446B", "cadu.marker": 64}, "cadu.marker", "128 bits; remove this key"),
+                                ({"cadu": "turbo1/4", "frames.length": "446B", "cadu.convolutional": "1/2"}, "cadu.convolutional", "uncoded CADUs and Reed-Solomon"),
+                                ({"cadu": "rs223", "cadu.convolutional": "1/2"}, "cadu.convolutional", "needs frames.idle"),
+                                ({"cadu": "rs223", "cadu.convolutional": "1/3"}, "cadu.convolutional", "7/8"),
                                 ({"cadu": "rs223", "cadu.interleave": 9}, "cadu.interleave", "8"),
                                 ({"cadu": "rs223", "cadu.marker_errors": 9}, "cadu.marker_errors", "8"),
                                 ({"frames": "uslp", "cadu": "uncoded", "frames.length": "65507B"}, "frames.length", "write 65503B, or frames: {port: connect}")):

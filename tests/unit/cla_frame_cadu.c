@@ -127,6 +127,46 @@ START_TEST(soft_symbols)
 }
 END_TEST
 
+/* With wrong bits that Reed-Solomon alone would not correct. The idle frames behind the last one
+ * are what it is decided with. */
+START_TEST(convolutional)
+{
+    static const struct {
+        int rate;
+        double wrong;
+    } cases[] = {{FRAME_CODE_CONV_1_2, 0.03}, {FRAME_CODE_CONV_3_4, 0.01}};
+    for (size_t i = 0; i < 2; i++) {
+        struct frame_keys k = cadu_keys(FRAMES_AOS, FRAME_CODE_RS_223);
+        k.cadu_interleave = 1;
+        k.out.length = 223;
+        k.cadu_convolutional = cases[i].rate;
+        k.idle = 10 * TICK_MS;
+        begin_world();
+        open_end(&w.a, &k, "127.0.0.1:1", "127.0.0.1:2");
+        k.idle = 3600 * TICK_S;
+        open_end(&w.b, &k, "127.0.0.1:2", "127.0.0.1:1");
+        for (int n = 0; n < 100; n++)
+            draw_datagram(&w.a, 1000);
+        run_until(100 * TICK_MS);
+        gather_stream();
+        size_t wrong = 0;
+        for (size_t bit = 0; bit < 8 * stream_len; bit++)
+            if (rng_chance(&w.rng, cases[i].wrong)) {
+                stream[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+                wrong++;
+            }
+        arrive_stream(3000);
+        run_until(w.v.now + TICK_S);
+        const struct frame_port_counters b = count_of(&w.b);
+        ck_assert_uint_eq(w.b.got, 100);
+        ck_assert(b.received.lost == 0 && b.line.cadu_erred == 0);
+        ck_assert(b.line.cadu_symbols_wrong > wrong / 2 && b.line.cadu_symbols_wrong <= wrong);
+        ck_assert(frame_port_air(w.a.port).octets < stream_len && b.line.misfits == 0);
+        end_world();
+    }
+}
+END_TEST
+
 /* A datagram is no unit: they are cut and joined, and a bit of each fifth codeword is wrong. */
 START_TEST(joined_and_cut)
 {
@@ -526,6 +566,16 @@ START_TEST(keys)
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k.cadu_marker = FRAME_MARKER_64;
     assert_refused(&k, "cadu.marker", "96 bits; remove this key");
+    k = cadu_keys(FRAMES_AOS, FRAME_CODE_RS_223);
+    k.cadu_convolutional = FRAME_CODE_CONV_1_2;
+    assert_refused(&k, "cadu.convolutional", "needs frames.idle");
+    k.idle = TICK_MS;
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+    k.cadu = FRAME_CODE_TURBO_1_2;
+    assert_refused(&k, "cadu.convolutional", "uncoded CADUs and Reed-Solomon");
+    k = good, k.cadu_convolutional = FRAME_CODE_CONV_7_8;
+    k.out.kind = FRAMES_CLTU, k.out.length = 0, k.in.kind = FRAMES_AOS;
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k = cadu_keys(FRAMES_USLP, FRAME_CODE_UNCODED);
     k.cadu_symbols = 1;
     k.out.length = 8186;
@@ -552,6 +602,7 @@ SUITE(cla_frame_cadu, t)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, each_kind);
     tcase_add_test(t, soft_symbols);
+    tcase_add_test(t, convolutional);
     tcase_add_test(t, joined_and_cut);
     tcase_add_test(t, beyond_capacity);
     tcase_add_test(t, uncoded_damage);

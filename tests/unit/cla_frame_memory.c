@@ -5,19 +5,21 @@
 #include "tests/unit/failing_memory.h"
 #include "tests/unit/suite.h"
 
-static struct frame_keys cadu_keys(int wire)
+static struct frame_keys cadu_keys(int wire, int symbols)
 {
     struct frame_keys k = keys_of(FRAMES_AOS, 1115, 0);
     k.cadu = FRAME_CODE_RS_223;
     k.cadu_interleave = 5;
     k.wire = wire;
+    k.cadu_symbols = symbols % 2;
+    k.cadu_convolutional = symbols / 2; /* enum frame_code_conv */
     return k;
 }
 
 /* False: the countdown has not come to its end. */
-static bool open_once(int wire, long n)
+static bool open_once(int wire, int symbols, long n)
 {
-    struct frame_keys k = cadu_keys(wire);
+    struct frame_keys k = cadu_keys(wire, symbols);
     struct frame_port_config c;
     struct end e = {0};
     begin_world();
@@ -41,12 +43,13 @@ static bool open_once(int wire, long n)
 
 START_TEST(opening)
 {
-    for (int wire = FRAME_WIRE_UDP; wire <= FRAME_WIRE_LISTEN; wire++) {
-        long n = 0;
-        while (open_once(wire, n))
-            n++;
-        ck_assert_int_gt(n, 8);
-    }
+    for (int wire = FRAME_WIRE_UDP; wire <= FRAME_WIRE_LISTEN; wire++)
+        for (int symbols = 0; symbols < 4; symbols++) {
+            long n = 0;
+            while (open_once(wire, symbols, n))
+                n++;
+            ck_assert_int_gt(n, 8);
+        }
 }
 END_TEST
 
@@ -65,7 +68,7 @@ static void take_arrivals(void *context, bool readable, bool writable)
 START_TEST(arriving)
 {
     static uint8_t stream[20 * 1279];
-    struct frame_keys k = cadu_keys(FRAME_WIRE_UDP);
+    struct frame_keys k = cadu_keys(FRAME_WIRE_UDP, 0);
     for (long n = 0; n < 20; n++) {
         begin(&k);
         w.b.port->ready = take_arrivals;

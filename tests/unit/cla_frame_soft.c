@@ -95,17 +95,19 @@ START_TEST(soft_symbols)
         double noise; /* 11 % of the bits are wrong with 65 */
     } cases[] = {
         {{{.kind = FRAME_CODE_UNCODED, .soft = true}, 100, 8 * 104}, 49},
-        {{{FRAME_CODE_RS_223, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4, true}, 100, 8 * 136},
+        {{{FRAME_CODE_RS_223, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4, true, 0},
+          100,
+          8 * 136},
          50.5},
-        {{{FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, true},
+        {{{FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, true, 0},
           128,
           8 * 264},
          65},
-        {{{FRAME_CODE_TURBO_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, true},
+        {{{FRAME_CODE_TURBO_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, true, 0},
           223,
           8 * 455},
          65},
-        {{{FRAME_CODE_TURBO_1_3, 1, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_96, 8, true},
+        {{{FRAME_CODE_TURBO_1_3, 1, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_96, 8, true, 0},
           223,
           96 + 3 * 1788},
          75},
@@ -126,7 +128,9 @@ END_TEST
 START_TEST(hard_symbols)
 {
     struct config c = {
-        {FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, true}, 128, 8 * 264};
+        {FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8, true, 0},
+        128,
+        8 * 264};
     begin(&c);
     const size_t len = put_symbols(&c, 65);
     for (size_t i = 0; i < len; i++)
