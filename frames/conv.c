@@ -3,8 +3,8 @@
  * A state is the last six bits, the newest lowest: states n and n + 32 lead to 2n by a 0 and to
  * 2n + 1 by a 1. Eight pairs are computed at once, in vectors of 16 bits, which metrics fit in
  * because all states are reached from the best one within six bits. Where two paths are equal, that
- * of the lower state is kept. Nothing can go wrong but the channel: what is decided then is wrong,
- * and the distance tells.
+ * of the lower state is kept. Decisions of states 2n and 2n + 1 are bits 0 and 1 of a word. Nothing
+ * can go wrong but the channel: what is decided then is wrong, and the distance tells.
  */
 #include "frames/conv.h"
 
@@ -25,7 +25,6 @@ static const struct pattern {
 
 typedef uint16_t lanes __attribute__((vector_size(2 * LANES)));
 typedef int16_t signed_lanes __attribute__((vector_size(2 * LANES)));
-typedef uint8_t octets __attribute__((vector_size(2 * LANES)));
 
 struct conv_format conv_format_of(enum conv_rate rate)
 {
@@ -132,9 +131,7 @@ static void step_states(struct conv_decoder *d, const uint16_t symbol[2], const 
         by_1[0] = (by_1[0] & ~take_1) | (by_1[1] & take_1);
         lanes merged[2] = {__builtin_shufflevector(by_0[0], by_1[0], 0, 8, 1, 9, 2, 10, 3, 11),
                            __builtin_shufflevector(by_0[0], by_1[0], 4, 12, 5, 13, 6, 14, 7, 15)};
-        octets taken = __builtin_shufflevector((octets)take_0, (octets)take_1, 0, 16, 2, 18, 4, 20,
-                                               6, 22, 8, 24, 10, 26, 12, 28, 14, 30);
-        taken &= 1;
+        lanes taken = (take_0 & 1) | (take_1 & 2);
         memcpy(next + 2 * n, merged, sizeof merged);
         memcpy(decision + 2 * n, &taken, sizeof taken);
     }
@@ -157,8 +154,9 @@ static void trace_back(struct conv_decoder *d, unsigned state, size_t n, struct 
     for (size_t i = d->have; i-- > 0;) {
         if (i < n)
             put_bit(out, out->count + i, state & 1);
-        unsigned taken = d->decisions[i * CONV_STATES + state];
-        state = state >> 1 | taken << 5;
+        uint16_t pair;
+        memcpy(&pair, d->decisions + i * CONV_STATES + (state & ~1U), sizeof pair);
+        state = state >> 1 | ((unsigned)pair >> (state & 1) & 1U) << 5;
     }
     out->count += n;
     d->have -= n;
