@@ -286,6 +286,47 @@ instances:
         with open(self.path("frames"), "rb") as f:
             self.assertEqual(f.read(), sent)
 
+    def test_a_replayed_session(self):
+        """What was recorded of a session with credentials, sent again from another address: nothing is radiated, and the instance is free."""
+        cltu1 = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
+        self.start(level="all", hash="sha256")
+        sent = b"".join(struct.pack(">I", 40) + bytes([i]) * 40 for i in range(3))
+        with open(self.path("cltus"), "wb") as f:
+            f.write(sent)
+        recorded = b""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            command = self.user_command(cltu1, "--cltus", self.path("cltus"), level="all", hash="sha256")
+            command[2] = f"127.0.0.1:{listener.getsockname()[1]}"
+            user = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            self.running.append(user)
+            near, _ = listener.accept()
+            with near, socket.create_connection(("127.0.0.1", self.port)) as far:
+                back = threading.Thread(target=carry, args=(far, near))
+                back.start()
+                while octets := near.recv(65536):
+                    recorded += octets
+                    far.sendall(octets)
+                far.shutdown(socket.SHUT_WR)
+                back.join()
+            told = json.loads(user.communicate(timeout=300)[0])["associations"][0]["cltus"]
+        self.assertEqual((user.returncode, told["radiated"]), (0, 3), told)
+        bind = 20 + 8 + struct.unpack(">I", recorded[24:28])[0]  # context, header, body
+        for number, octets in enumerate((recorded, recorded[:bind], recorded[:20] + recorded[20:bind] * 2), 1):
+            with socket.create_connection(("127.0.0.1", self.port), timeout=300, source_address=("127.0.0.2", 0)) as s:
+                try:
+                    s.sendall(octets)
+                    self.assertEqual(s.recv(65536), b"")
+                except ConnectionError:
+                    pass  # a reset: there is no answer
+            self.until(lambda n=number: self.status()["counts"]["replays"] == n, "the replay is not counted")
+            instance = next(i for i in self.status()["instances"] if i["id"] == cltu1)
+            self.assertEqual(instance["state"], "unbound", instance)
+        with open(self.path("uplink"), "rb") as f:
+            self.assertEqual(f.read(), sent)
+        r = self.user(cltu1, "--cltus", self.path("cltus"), level="all", hash="sha256")["cltus"]
+        self.assertEqual(r["radiated"], 3, r)
+        self.assertIn("127.0.0.2", self.said())
+
     def test_who_says_nothing_keeps_out_nobody_else(self):
         """More silent connections than the provider has links."""
         self.start()
