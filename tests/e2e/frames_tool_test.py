@@ -359,6 +359,26 @@ class FramesToolTest(unittest.TestCase):
                 self.assertEqual(told["cadus"]["quality"]["good"], 24)
                 self.assertTrue(150 < told["convolutional"]["wrong"] < 3000, told["convolutional"])
 
+    def test_a_pipe(self):
+        """A demodulator's stream that goes on: each frame leaves when its CADU, or what decides its symbols, has arrived."""
+        words = ["--to", "cadu", "--rs", "223", "--randomise"]
+        for more, whole in ([], 4), (["--convolutional", "1/2"], 3):
+            with self.subTest(more):
+                run("gen", "-n", "4", *words, *more, "-o", path("pipe.cadu"))
+                data = read("pipe.cadu")
+                unit = 1279 * (2 if more else 1)
+                p = subprocess.Popen([os.path.join(PROGRAMS, "helio-frames"), "convert", "--from", "cadu", "--rs", "223", "--randomised", *more, "--to", "modem", "-"],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+                with p:
+                    p.stdin.write(data[:4 * unit])
+                    got = b""
+                    while len(got) < whole * (28 + 1115):  # the input has not ended
+                        got += os.read(p.stdout.fileno(), 65536)
+                    self.assertEqual((len(got), got[:4]), (whole * (28 + 1115), b"HSF1"))
+                    p.stdin.close()
+                    got = p.stdout.read()
+                self.assertEqual((p.returncode, len(got)), (0, (4 - whole) * (28 + 1115)))
+
     def test_cltus(self):
         run("gen", "-k", "tc", "-n", "9", "--packet", "200", "--scid", "427", "--vcid", "3", "--to", "cltu", "--randomise", "-o",
             path("t.cltu"))

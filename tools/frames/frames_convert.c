@@ -118,6 +118,7 @@ int command_convert(const struct frames_options *o)
         source_close(&from);
         return argument_file_code(o->output, true);
     }
+    from.sink = &to;
     bool good = !vcs_init(&vcs, o)           ? false
                 : o->from == CONTENT_PACKETS ? pack_packets(&from, &to)
                 : o->to == CONTENT_PACKETS   ? extract_packets(&from, &to, &vcs)

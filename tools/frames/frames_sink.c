@@ -286,6 +286,14 @@ bool sink_fill(struct sink *s)
     return close_frame(s);
 }
 
+void sink_flush(struct sink *s)
+{
+    if (s->failed || fflush(s->file) == 0)
+        return;
+    frames_error("%s: %s", name_output(s), strerror(errno));
+    s->failed = true;
+}
+
 /* Zeros behind the last CADU, by which also a decoder that sees no end of the file decides it. */
 static void write_tail(struct sink *s)
 {

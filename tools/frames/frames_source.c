@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frames/cltu.h"
 #include "frames/pn.h"
@@ -84,26 +85,36 @@ void source_close(struct source *s)
     s->file = NULL;
 }
 
+/* As much as there is: a pipe's octets do not wait for more. 0: the file has ended, or failed. */
 static size_t read_file(struct source *s, uint8_t *to, size_t room)
 {
-    size_t n = fread(to, 1, room, s->file);
-    s->octets += n;
-    if (ferror(s->file)) {
+    ssize_t n;
+    if (s->sink != NULL)
+        sink_flush(s->sink);
+    do
+        n = read(fileno(s->file), to, room);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
         frames_error("%s: %s", s->o->input == NULL ? "-" : s->o->input, strerror(errno));
         s->failed = true;
+        return 0;
     }
-    return n;
+    s->ended = n == 0;
+    s->octets += (size_t)n;
+    return (size_t)n;
 }
 
 /* At least `want` octets, if there are so many. Returns how many there are. */
 static size_t fill_buffer(struct source *s, size_t want)
 {
     assert(want <= s->room && s->at <= s->len);
-    if (s->len - s->at < want && !feof(s->file) && !s->failed) {
+    if (s->len - s->at < want && !s->ended && !s->failed) {
         memmove(s->data, s->data + s->at, s->len - s->at);
         s->len -= s->at;
         s->at = 0;
-        s->len += read_file(s, s->data + s->len, s->room - s->len);
+        do
+            s->len += read_file(s, s->data + s->len, s->room - s->len);
+        while (s->len < want && !s->ended && !s->failed);
     }
     return s->len - s->at;
 }
@@ -172,7 +183,7 @@ static size_t read_symbols(struct source *s, uint8_t *to)
 {
     struct slice *left = &s->symbols_left;
     for (size_t n = 0;;) {
-        if (left->len == 0 && !s->failed && !feof(s->file))
+        if (left->len == 0 && !s->failed && !s->ended)
             *left = slice_of(s->piece, read_file(s, s->piece, SYMBOLS_PIECE));
         if (left->len == 0)
             return conv_reader_end(s->symbols, to);
@@ -189,7 +200,7 @@ static size_t read_octets(struct source *s, uint8_t *to, size_t room)
         assert(room >= CONV_OCTETS_MAX);
         return read_symbols(s, to);
     }
-    return s->failed || feof(s->file) ? 0 : read_file(s, to, room);
+    return s->failed || s->ended ? 0 : read_file(s, to, room);
 }
 
 /* Gives the reader soft symbols; the last ones are filled up to eight with unknown ones. Returns
@@ -199,9 +210,9 @@ static size_t feed_softs(struct source *s)
     size_t left = s->softs_len - s->softs_at;
     if (left < 8) {
         memmove(s->softs, s->softs + s->softs_at, left);
-        if (!s->failed && !feof(s->file))
+        if (!s->failed && !s->ended)
             left += read_file(s, s->softs + left, SYMBOLS_PIECE - left);
-        for (; left % 8 != 0 && feof(s->file); left++)
+        for (; left % 8 != 0 && s->ended; left++)
             s->softs[left] = 128;
         s->softs_at = 0;
         s->softs_len = left;
@@ -225,7 +236,7 @@ static size_t feed_octets(struct source *s)
 static bool next_unit(struct source *s)
 {
     while (!cadu_reader_next(&s->cadus, &s->unit)) {
-        bool ended = s->failed || feof(s->file);
+        bool ended = s->failed || s->ended;
         size_t n = s->softs != NULL ? feed_softs(s) : feed_octets(s);
         if (n == 0 && ended) {
             cadu_reader_end(&s->cadus);

@@ -133,7 +133,8 @@ struct source {
     size_t room, at, len;
     uint8_t *frame;             /* without randomiser, out of its CLTU */
     size_t frame_at, frame_len; /* TC frames behind each other in one CLTU */
-    bool failed;
+    bool failed, ended;
+    struct sink *sink; /* is flushed before it is waited for the file; NULL: none */
     uint64_t octets, frames;
     uint64_t skipped; /* octets that belong to nothing: no marker, no start sequence, a rest */
     uint64_t erased, bad_cltus, corrected;
@@ -196,6 +197,8 @@ bool sink_idle(struct sink *s);
 bool sink_fill(struct sink *s);
 /* Fills and writes the last frame. 0, or -1 after reporting the error. */
 int sink_close(struct sink *s);
+/* What was written leaves. An error is reported, and fails the next call. */
+void sink_flush(struct sink *s);
 
 /* ---- packets of all virtual channels ---- */
 
