@@ -131,6 +131,43 @@ START_TEST(shares)
 }
 END_TEST
 
+/* Files that it has sent to itself count as well: the entity keeps numbers and memory for others.
+ */
+START_TEST(asked_transactions)
+{
+    uint8_t room[64], out[PDU_ROOM];
+    struct writer w = writer_of(room, sizeof room);
+    const struct cfdp_message m = {
+        .kind = CFDP_PROXY_PUT, .entity = 1, .first = slice_of("a", 1), .second = slice_of("b", 1)};
+    cfdp_message_write(&w, &m);
+    begin();
+    for (uint64_t n = 1; n <= 20; n++) { /* nothing that we send is answered */
+        struct cfdp_pdu p = pdu_of(CFDP_PDU_METADATA, n);
+        p.head.unacknowledged = true;
+        p.u.metadata.options = slice_of(room, writer_len(&w));
+        (void)push(1, &p);
+        p = pdu_of(CFDP_PDU_EOF, n);
+        p.head.unacknowledged = true;
+        (void)push(1, &p);
+        while (cfdp_expire(us->e, pair.now))
+            ;
+        while (cfdp_output(us->e, 1, out, sizeof out, pair.now) > 0)
+            ;
+        cfdp_check(us->e);
+    }
+    size_t live = 0;
+    for (const struct cfdp_transaction *t = NULL; (t = cfdp_walk(us->e, t)) != NULL;)
+        live++;
+    ck_assert_uint_eq(live, 3); /* the fourth is for a request itself */
+    ck_assert_uint_gt(cfdp_counts(us->e)->refused, 10);
+    const struct cfdp_put put = {
+        .destination = 1, .source_name = "source", .destination_name = "a"};
+    struct cfdp_id id;
+    ck_assert_int_eq(cfdp_put(us->e, &put, pair.now, &id), 0); /* ours go on */
+    pair_fini(&pair);
+}
+END_TEST
+
 START_TEST(names_and_options)
 {
     begin();
@@ -253,6 +290,7 @@ SUITE(cfdp_limits, t)
     tcase_add_test(t, verdicts);
     tcase_add_test(t, sizes);
     tcase_add_test(t, shares);
+    tcase_add_test(t, asked_transactions);
     tcase_add_test(t, names_and_options);
     tcase_add_test(t, forbidden);
     tcase_add_test(t, strays);
