@@ -257,10 +257,12 @@ struct cla_gauges {
     /* End of its own certificate, and of the trusted certificate that ends first: s since 1970 UTC;
      * 0: there is none. */
     int64_t tls_ends, tls_ca_ends;
-    bool coded;               /* it has an erasure code; without one the next fields are 0 */
-    uint64_t repairs_sent;    /* repair segments */
-    uint64_t repaired;        /* segments of the peer that repair segments replaced */
-    uint64_t unrepaired;      /* segments of the peer that they could not replace */
+    bool coded;            /* it has an erasure code; without one the next fields are 0 */
+    uint64_t repairs_sent; /* repair segments */
+    uint64_t repaired;     /* segments of the peer that repair segments replaced */
+    uint64_t unrepaired;   /* segments of the peer that they could not replace */
+    uint64_t matrices_repaired, matrices_failed; /* of the peer, with lost segments */
+    tick repair_delay;                           /* sum over the repaired segments */
     uint64_t code_mismatches; /* packets with another erasure code, or without one */
     /* It receives CADUs; without them the next fields are 0. All links of one physical channel have
      * equal values. */

@@ -114,14 +114,32 @@ static bool has_ended(const struct erasure_decoder *d, uint32_t number)
     return false;
 }
 
+static void tell_end(const struct erasure_decoder *d, const struct matrix *m, unsigned all,
+                     bool displaced)
+{
+    struct erasure_event e = {.outcome = m->repaired > 0 ? ERASURE_REPAIRED : ERASURE_WHOLE,
+                              .matrix = m->number,
+                              .segments = all,
+                              .repairs = m->arrived + m->repaired - m->have,
+                              .repaired = m->repaired,
+                              .missing = all - m->have,
+                              .delay = m->delay};
+    if (m->have < all)
+        e.outcome = displaced ? ERASURE_DISPLACED : ERASURE_FAILED;
+    if (d->config.sink != NULL)
+        d->config.sink(d->config.sink_context, &e);
+}
+
 /* It has ended: with missing segments it has failed. */
-static void end_matrix(struct erasure_decoder *d, struct matrix *m)
+static void end_matrix(struct erasure_decoder *d, struct matrix *m, bool displaced)
 {
     unsigned all = m->segments > 0 ? m->segments : m->beyond;
     assert(m->open && m->have <= all);
-    if (m->have < all)
+    tell_end(d, m, all, displaced);
+    if (m->have < all) {
         d->n.failed++;
-    else if (m->repaired) {
+        d->n.displaced += displaced;
+    } else if (m->repaired > 0) {
         d->n.repaired++;
         d->n.requested_repaired += m->requested;
     } else
@@ -162,9 +180,7 @@ static struct matrix *find_place(struct erasure_decoder *d)
             return m;
         least = is_less(m, least) ? m : least;
     }
-    unsigned before = (unsigned)d->n.failed;
-    end_matrix(d, least);
-    d->n.displaced += (unsigned)d->n.failed - before;
+    end_matrix(d, least, true);
     return least;
 }
 
@@ -240,13 +256,14 @@ static bool is_right(const struct erasure_decoder *d, const struct matrix *m, co
            get_u32(symbol + 2);
 }
 
-static void count_delay(struct erasure_decoder *d, const struct matrix *m, unsigned index, tick now)
+static void count_delay(struct erasure_decoder *d, struct matrix *m, unsigned index, tick now)
 {
     tick span = m->tail - m->opened;
     tick due = m->opened + (tick)((double)span * index / m->segments);
     tick delay = now > due ? now - due : 0;
     d->n.delay_sum += delay;
     d->n.delay_max = tick_max(d->n.delay_max, delay);
+    m->delay = tick_max(m->delay, delay);
 }
 
 /* A lost segment was computed: it is ready to be fetched, if it is right. */
@@ -261,7 +278,7 @@ static void give_segment(struct erasure_decoder *d, struct matrix *m, unsigned i
     m->present[index] = 1;
     m->data[index % d->config.depth]++;
     m->have++;
-    m->repaired = true;
+    m->repaired++;
     d->n.segments_repaired++;
     count_delay(d, m, index, now);
     d->word.out[d->ready++] = symbol;
@@ -289,7 +306,7 @@ static void look_at_word(struct erasure_decoder *d, struct matrix *m, unsigned w
     }
     unsigned all = m->segments > 0 ? m->segments : d->config.span;
     if (m->have == all)
-        end_matrix(d, m);
+        end_matrix(d, m, false);
 }
 
 /* ---- packets ---- */
@@ -373,7 +390,7 @@ static void give_some(struct erasure_decoder *d, tick now)
     m->enough = false;
     m->latest = now;
     if (m->have == m->segments)
-        end_matrix(d, m);
+        end_matrix(d, m, false);
     else
         m->repair[0] = 0;
 }
@@ -517,7 +534,7 @@ void erasure_decoder_expire(struct erasure_decoder *d, tick now)
         if (m->open && !m->enough) {
             request_look(d, m, now);
             if (end_of(d, m) <= now)
-                end_matrix(d, m);
+                end_matrix(d, m, false);
         }
     }
     if (d->rs16 != NULL)

@@ -40,9 +40,10 @@ struct kept {
     unsigned answers; /* so far; the last one was prepared at `at` */
     tick at;
     tick vain;      /* when a request for more rows than it has was last received; TICK_NEVER */
-    struct set set; /* next, count: of the answer */
-    unsigned last;  /* rows that can be transmitted */
-    bool reported;  /* its need is known */
+    struct set set; /* next, count: of the answer, whose first row is `from` */
+    unsigned from;
+    unsigned last; /* rows that can be transmitted */
+    bool reported; /* its need is known */
 };
 
 struct erasure_encoder {
@@ -244,10 +245,24 @@ static unsigned rows_of(const struct erasure_encoder *e, unsigned segments)
     return rows < all ? rows : all;
 }
 
+/* All of its repair segments that are transmitted were transmitted. */
+static void tell_sent(const struct erasure_encoder *e, const struct set *s, unsigned from)
+{
+    if (e->config.sink != NULL)
+        e->config.sink(
+            e->config.sink_context,
+            &(struct erasure_event){.outcome = from > 0 ? ERASURE_ANSWERED : ERASURE_SENT,
+                                    .matrix = s->number,
+                                    .segments = s->segments,
+                                    .repairs = s->next - from});
+}
+
 /* The memory of repair segments that are still pending is needed. */
 static void drop_pending(struct erasure_encoder *e)
 {
     struct set *s = &e->sets[1 - e->filling];
+    if (s->next < s->count)
+        tell_sent(e, s, 0);
     e->n.unsent += s->count - s->next;
     s->next = s->count;
 }
@@ -262,8 +277,12 @@ static bool is_answer(const struct kept *k)
 static void lose_place(struct erasure_encoder *e)
 {
     unsigned place = rs16_encoder_place(e->rs16);
-    e->answers -= e->kept[place].valid && is_answer(&e->kept[place]);
-    e->kept[place].valid = false;
+    struct kept *k = &e->kept[place];
+    if (k->valid && is_answer(k)) {
+        tell_sent(e, &k->set, k->from);
+        e->answers--;
+    }
+    k->valid = false;
     if (e->sets[1 - e->filling].place == place)
         drop_pending(e);
 }
@@ -412,10 +431,13 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
 {
     const struct erasure_config *c = &e->config;
     struct set *s = &e->sets[1 - e->filling];
+    unsigned from = 0;
     if (!erasure_encoder_pending(e))
         return 0;
     if (!has_left(e) || is_busy(e)) {
-        s = &find_answer(e)->set;
+        struct kept *k = find_answer(e);
+        s = &k->set;
+        from = k->from;
         e->answers -= s->next + 1 == s->count;
         e->n.more++;
     }
@@ -439,6 +461,8 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
     s->next++;
     e->n.repairs++;
     e->n.repair_octets += n + symbol.len;
+    if (s->next == s->count)
+        tell_sent(e, s, from);
     return n + symbol.len;
 }
 
@@ -456,6 +480,7 @@ static void prepare_answer(struct erasure_encoder *e, struct kept *k, unsigned m
     }
     k->answers++;
     k->at = now;
+    k->from = k->set.next;
     k->set.count = k->set.next + (want < left ? want : left);
     e->n.answered++;
     e->answers++;

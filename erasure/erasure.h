@@ -104,6 +104,29 @@ enum erasure_verdict {
     ERASURE_VERDICTS
 };
 
+/* What happened to a matrix: the first two at the sender, the others when it ends at the
+ * receiver. */
+enum erasure_outcome {
+    ERASURE_SENT,
+    ERASURE_ANSWERED,
+    ERASURE_WHOLE,
+    ERASURE_REPAIRED,
+    ERASURE_FAILED,
+    ERASURE_DISPLACED
+};
+
+struct erasure_event {
+    enum erasure_outcome outcome;
+    uint32_t matrix;
+    unsigned segments; /* of the matrix; of a failed one as far as the receiver knows */
+    unsigned repairs;  /* repair segments: transmitted, those of an answer alone; or received */
+    unsigned repaired, missing; /* receiver: of the lost segments */
+    tick delay; /* receiver: the longest of a repaired segment, as erasure_received has it */
+};
+
+/* Gets each event when it happens. It must not call the coder. */
+typedef void erasure_sink(void *context, const struct erasure_event *e);
+
 /* Is this a packet of this code, with the right CRC? Any codec, span and rows will do. */
 bool erasure_is_packet(struct slice packet);
 
@@ -131,6 +154,8 @@ struct erasure_config {
     /* for ERASURE_RS; they outlive the coder, and many can share them */
     const struct gf16 *field;
     const struct gf16_math *math16;
+    erasure_sink *sink; /* of both coders; NULL: none */
+    void *sink_context;
 };
 
 /*

@@ -21,7 +21,8 @@ struct matrix {
     uint64_t turn;             /* of the last one, in the order of all packets that were kept */
     unsigned top;              /* with requests: the highest row, and one more */
     unsigned beyond;           /* the highest index of a segment, and one more */
-    bool repaired;             /* a segment of it was */
+    unsigned repaired;         /* its segments that were */
+    tick delay;                /* the longest of theirs */
     bool enough;               /* its only codeword can be repaired, and will be (ERASURE_RS) */
     tick opened, tail, latest; /* first packet; first repair segment; last packet */
     tick ask;                  /* with requests: when to ask for more; TICK_NEVER */

@@ -48,7 +48,7 @@ void request_look(struct erasure_decoder *d, struct matrix *m, tick now)
 static unsigned rows_needed(const struct matrix *m)
 {
     unsigned have = m->data[0] + m->repair[0];
-    if (!m->repaired && m->have >= m->segments)
+    if (m->repaired == 0 && m->have >= m->segments)
         return 0;
     return m->top + (m->enough || m->have >= m->segments ? 0 : m->segments - have);
 }

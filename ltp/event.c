@@ -55,13 +55,15 @@ const char *verdict_name(enum verdict v)
     return verdicts[v];
 }
 
-static const char *const directions[] = {"rx", "tx", "open", "close", "timer", "link"};
+static const char *const directions[] = {"rx", "tx", "open", "close", "timer", "link", "matrix"};
 static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
 static const char *const no_cause[] = {""};
 static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost",
                                        "discarded"};
 static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
 static const char *const links[] = {"down", "up", "receive_down", "receive_up"};
+static const char *const matrices[] = {"sent",     "answered", "whole",
+                                       "repaired", "failed",   "displaced"};
 
 #define WORDS(list)                                                                                \
     {                                                                                              \
@@ -69,8 +71,9 @@ static const char *const links[] = {"down", "up", "receive_down", "receive_up"};
     }
 static const struct event_words direction_words = WORDS(directions);
 static const struct event_words cause_words[] = {
-    [EVENT_RX] = WORDS(verdicts),    [EVENT_TX] = WORDS(reasons),   [EVENT_OPEN] = WORDS(no_cause),
-    [EVENT_CLOSE] = WORDS(outcomes), [EVENT_TIMER] = WORDS(timers), [EVENT_LINK] = WORDS(links),
+    [EVENT_RX] = WORDS(verdicts),     [EVENT_TX] = WORDS(reasons),   [EVENT_OPEN] = WORDS(no_cause),
+    [EVENT_CLOSE] = WORDS(outcomes),  [EVENT_TIMER] = WORDS(timers), [EVENT_LINK] = WORDS(links),
+    [EVENT_MATRIX] = WORDS(matrices),
 };
 
 struct event_words event_direction_words(void)

@@ -21,6 +21,19 @@ enum event_kind {
     EVENT_CLOSE, /* a session closed; `cause` is an enum event_outcome */
     EVENT_TIMER, /* a timer expired; `cause` is an enum event_timer */
     EVENT_LINK,  /* the link to `peer` changed; `cause` is an enum event_link, + 1 for up */
+    /* a matrix of the link's erasure code, which `originator` sends; `cause` is an enum
+     * event_matrix. No engine has it: it is of the layer below */
+    EVENT_MATRIX,
+};
+
+/* What happened to a matrix; the first two at its sender. */
+enum event_matrix {
+    MATRIX_SENT,      /* its repair segments were transmitted */
+    MATRIX_ANSWERED,  /* more repair segments were transmitted, as the receiver had requested */
+    MATRIX_WHOLE,     /* no segment was lost */
+    MATRIX_REPAIRED,  /* all lost segments were repaired */
+    MATRIX_FAILED,    /* it ended with missing segments */
+    MATRIX_DISPLACED, /* the same, because other matrices needed its memory */
 };
 
 /* The direction of the link: to the peer (or both), or only from the peer. */
@@ -117,6 +130,9 @@ struct event {
     uint64_t cancel_reason;
     uint64_t attempt; /* 1 = first transmission of this segment (by its serial number) */
     uint64_t udp_len; /* bytes of the whole segment */
+    /* MATRIX: its number; its segments; repair segments, transmitted or received. Of a receiver:
+     * lost segments that were repaired, and that were not; the longest delay of a repaired one. */
+    uint64_t matrix, segments, repairs, repaired, missing, delay;
 };
 
 /* An event in which every optional number is EVENT_NONE. */
@@ -130,7 +146,7 @@ typedef void event_sink(void *context, const struct event *e);
 const char *event_type_name(int type);
 
 /* The longest line that event_csv writes, with its newline. */
-#define EVENT_CSV_MAX 512
+#define EVENT_CSV_MAX 640
 
 /* One line of the segment log (columns: event_csv_header). t_ns is e->now + epoch. Returns its
  * length. */

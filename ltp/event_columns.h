@@ -32,10 +32,11 @@
 #define EVENT_COLUMNS_AFTER_TIME(X)                                                                \
     X(dir, DIRECTION, kind,                                                                        \
       "`rx`: a segment was received. `tx`: a segment was given to the link. `open`, `close`: a "   \
-      "session began, ended. `timer`: a timer ran out. `link`: the link's state changed")          \
+      "session began, ended. `timer`: a timer ran out. `link`: the link's state changed. "         \
+      "`matrix`: a matrix of the [erasure code](erasure.md) was sent, or ended")                   \
     X(node, NODE, now, "LTP engine number of the node that writes the log")                        \
     X(peer, PEER, peer, "LTP engine number of the other end")                                      \
-    X(originator, ID, originator, "of the session: LTP engine number of its sender")               \
+    X(originator, ID, originator, "of the session or matrix: LTP engine number of its sender")     \
     X(session, ID, session, "of the session: its number at its sender")                            \
     X(type, TYPE, type, "segment type, 0 … 15 (RFC 5326 §3.1.1)")                                  \
     X(name, NAME, type, "name of the segment type, see below")                                     \
@@ -59,7 +60,17 @@
     X(attempt, NUMBER, attempt,                                                                    \
       "of checkpoints, reports and cancels, sent or timed out: 1 = the first time")                \
     X(cause, CAUSE, cause, "why, see below")                                                       \
-    X(udp_len, NUMBER, udp_len, "bytes of the segment, which are those of the datagram's payload")
+    X(udp_len, NUMBER, udp_len,                                                                    \
+      "bytes of the segment, which are those of the datagram's payload; with an erasure code "     \
+      "without its header")                                                                        \
+    X(matrix, NUMBER, matrix, "of `matrix`, as the other columns from here on: its number")        \
+    X(segments, NUMBER, segments, "its segments; of a failed one, as far as the receiver knows")   \
+    X(repairs, NUMBER, repairs, "repair segments: transmitted, or received")                       \
+    X(repaired, NUMBER, repaired, "of the receiver: lost segments that were repaired")             \
+    X(missing, NUMBER, missing, "of the receiver: lost segments that were not repaired")           \
+    X(delay_ns, NUMBER, delay,                                                                     \
+      "of the receiver: the longest decoding delay of a repaired segment, nanoseconds, from when " \
+      "it should have arrived (estimated)")
 
 enum event_column_kind {
     COLUMN_TIME,
@@ -88,7 +99,8 @@ struct event_words {
 struct event_words event_direction_words(void);
 
 /* The words of the column `cause` in lines of this kind: by enum verdict (RX), event_reason (TX),
- * event_outcome (CLOSE), event_timer (TIMER) or event_link (LINK). OPEN has one, which is empty. */
+ * event_outcome (CLOSE), event_timer (TIMER), event_link (LINK) or event_matrix (MATRIX). OPEN has
+ * one, which is empty. */
 struct event_words event_cause_words(enum event_kind kind);
 
 #endif

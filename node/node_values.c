@@ -62,6 +62,9 @@ VALUE(tls_ca_ends, s->g.tls_ca_ends > 0, (uint64_t)s->g.tls_ca_ends)
 VALUE(repairs, s->g.coded, s->g.repairs_sent)
 VALUE(repaired, s->g.coded, s->g.repaired)
 VALUE(unrepaired, s->g.coded, s->g.unrepaired)
+VALUE(matrices_repaired, s->g.coded, s->g.matrices_repaired)
+VALUE(matrices_failed, s->g.coded, s->g.matrices_failed)
+VALUE(repair_delay, s->g.coded, s->g.repair_delay)
 VALUE(mismatches, s->g.coded, s->g.code_mismatches)
 VALUE(cadu_good, s->g.cadus, s->g.cadu_good)
 VALUE(cadu_corrected, s->g.cadus, s->g.cadu_corrected)
@@ -141,6 +144,13 @@ const struct link_value link_values[] = {
      "lost segments of the peer that repair segments replaced", 1, ZERO_NOWHERE, get_repaired},
     {NULL, false, "link_erasure_lost_segments_total", "counter",
      "lost segments of the peer that they could not replace", 1, ZERO_NOWHERE, get_unrepaired},
+    {NULL, false, "link_erasure_repaired_matrices_total", "counter",
+     "matrices of the peer whose lost segments were all repaired", 1, ZERO_NOWHERE,
+     get_matrices_repaired},
+    {NULL, false, "link_erasure_failed_matrices_total", "counter",
+     "matrices of the peer that ended with missing segments", 1, ZERO_NOWHERE, get_matrices_failed},
+    {NULL, false, "link_erasure_repair_delay_seconds_total", "counter",
+     "decoding delays of the repaired segments, added up", 1e9, ZERO_NOWHERE, get_repair_delay},
     {NULL, false, "link_erasure_mismatches_total", "counter",
      "packets of the peer without erasure code, or with another one", 1, ZERO_NOWHERE,
      get_mismatches},

@@ -20,7 +20,38 @@
 
 #define SAY_PAUSE (60 * TICK_S)
 
-int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t random)
+/* A row of the segment log. */
+static void log_matrix(void *context, const struct erasure_event *m)
+{
+    static const enum event_matrix causes[] = {
+        [ERASURE_SENT] = MATRIX_SENT,     [ERASURE_ANSWERED] = MATRIX_ANSWERED,
+        [ERASURE_WHOLE] = MATRIX_WHOLE,   [ERASURE_REPAIRED] = MATRIX_REPAIRED,
+        [ERASURE_FAILED] = MATRIX_FAILED, [ERASURE_DISPLACED] = MATRIX_DISPLACED};
+    const struct ltp_endpoint *h = context;
+    if (list_empty(&h->common.links))
+        return;
+    const struct link *l = container_of(list_first(&h->common.links), struct link, cla.node);
+    bool sender = m->outcome == ERASURE_SENT || m->outcome == ERASURE_ANSWERED;
+    struct event e = event_make(EVENT_MATRIX, h->now);
+    if (l->env.sink == NULL)
+        return;
+    e.cause = (int)causes[m->outcome];
+    e.has_peer = true;
+    e.peer = l->peer;
+    e.originator = sender ? h->engine_number : l->peer;
+    e.matrix = m->matrix;
+    e.segments = m->segments;
+    e.repairs = m->repairs;
+    if (!sender) {
+        e.repaired = m->repaired;
+        e.missing = m->missing;
+        e.delay = m->repaired > 0 ? m->delay : EVENT_NONE;
+    }
+    l->env.sink(l->env.sink_context, &e);
+}
+
+int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t random,
+              struct ltp_endpoint *h)
 {
     *out = NULL;
     if (k->erasure == LTP_LINK_ERASURE_OFF)
@@ -42,6 +73,8 @@ int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t 
         gf16_init(c->field);
     }
     c->config.first = random;
+    c->config.sink = log_matrix;
+    c->config.sink_context = h;
     c->checks_source = k->frames.out.kind == FRAMES_OFF && k->source != ADDRESS_CHECK_ANY;
     int r = erasure_encoder_new(&c->encoder, &c->config);
     r = r == 0 ? erasure_decoder_new(&c->decoder, &c->config) : r;
@@ -162,6 +195,9 @@ void coded_gauges(const struct ltp_coded *c, struct cla_gauges *out)
     out->repairs_sent = erasure_encoder_counters(c->encoder)->repairs;
     out->repaired = r->segments_repaired;
     out->unrepaired = r->segments_lost + r->segments_corrupt;
+    out->matrices_repaired = r->repaired;
+    out->matrices_failed = r->failed;
+    out->repair_delay = r->delay_sum;
     out->code_mismatches = count_mismatches(c);
 }
 

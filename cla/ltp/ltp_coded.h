@@ -29,8 +29,10 @@ struct ltp_coded {
     size_t key_len;
 };
 
-/* 0 and *out; NULL there when the link has no erasure code. HELIO_ENOMEM. */
-int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t random);
+/* 0 and *out; NULL there when the link has no erasure code. HELIO_ENOMEM. What happens to its
+ * matrices is logged as of the endpoint's link. */
+int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t random,
+              struct ltp_endpoint *h);
 void coded_free(struct ltp_coded *c); /* NULL is allowed */
 
 /* Bytes before a segment, which coded_add writes; 0 for NULL. */

@@ -320,7 +320,7 @@ static int ltp_endpoint_open(struct ltp_endpoint **out, struct link *l, uint64_t
     if (r == 0)
         r = ltp_endpoint_engine(h, l, why, why_cap);
     if (r == 0)
-        r = coded_new(&h->coded, l->config, (uint32_t)world_random(h->world));
+        r = coded_new(&h->coded, l->config, (uint32_t)world_random(h->world), h);
     if (r == 0)
         r = unconfigured_init(h, l, ltp_endpoint_now(h));
     if (r != 0) {

@@ -318,6 +318,78 @@ class Segments(unittest.TestCase):
         self.assertEqual([(s, c["t_ns"]) for s, c, _ in match([], at(7), [], 5)], [(None, "7")])
 
 
+class ErasureCode(unittest.TestCase):
+    """Two nodes of helio-sim with an erasure code: figures and squares of its matrices are those of the logs' rows."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = OUT / "code"
+        folder.mkdir()
+        nodes = []
+        for n in (1, 2):
+            link = {"name": "it", "adapter": "ltp-udp", "peer": f"ipn:{3 - n}.0", "local": f"10.0.0.{n}:1113", "remote": f"10.0.0.{3 - n}:1113",
+                    "rate": "20Mbit/s", "owlt": "300ms", "sessions": 50, "erasure": "{mode: rs, rate: 0.84, span: 500, requests: yes}"}
+            nodes += ["--node", folder / f"{n}.yaml"]
+            nodes[-1].write_text(f"node: ipn:{n}.0\nsocket: {folder}/{n}.sock\nstore: {{durability: none}}\nlinks:\n  - "
+                                 + "\n    ".join(f"{k}: {v}" for k, v in link.items()) + "\n", encoding="utf-8")
+        (folder / "channel.yaml").write_text("forward: {rate: 20Mbit/s, delay: 300ms, erasures: {trace: F}}\nreturn: {delay: 300ms}\n", encoding="utf-8")
+        run("helio-sim", *nodes, "--channel", folder / "channel.yaml", "--client", "-d ipn:2.2000 -T 5 -W 40 -P 100kB", "--log-dir", folder / "log")
+        logs = [folder / "log" / f"node{n}.segments.csv" for n in (1, 2)]
+        cls.rows = [r for log in logs for r in rows(log) if r["dir"] == "matrix"]
+        cls.told = run("helio-analyze", *logs).stdout
+        cls.summary = json.loads(run("helio-analyze", "--json", "--html", OUT / "code.html", *logs).stdout)
+        cls.alone = json.loads(run("helio-analyze", "--json", logs[0]).stdout)
+
+    def of(self, *causes, sender="1"):
+        return [r for r in self.rows if r["originator"] == sender and r["cause"] in causes]
+
+    def total(self, column, *causes):
+        return sum(int(r[column] or 0) for r in self.of(*causes))
+
+    def test_summary(self):
+        there, back = self.summary["erasure"]
+        ends = ("whole", "repaired", "failed", "displaced")
+        self.assertEqual([(c["originator"], c["peer"]) for c in (there, back)], [(1, 2), (2, 1)])
+        self.assertEqual({k: there[k] for k in list(there)[2:-2]}, {
+            "matrices_sent": len(self.of("sent")), "segments_sent": self.total("segments", "sent"),
+            "repair_segments_sent": self.total("repairs", "sent", "answered"), "requests_answered": len(self.of("answered")),
+            "repair_segments_requested": self.total("repairs", "answered"), **{f"matrices_{end}": len(self.of(end)) for end in ends},
+            "segments": self.total("segments", *ends), "repair_segments_received": self.total("repairs", *ends),
+            "segments_repaired": self.total("repaired", *ends), "segments_lost": self.total("missing", *ends)})
+        self.assertGreater(min(there["requests_answered"], there["matrices_repaired"], there["segments_repaired"]), 0)
+        self.assertAlmostEqual(there["residual_loss"], there["segments_lost"] / there["segments"])
+        self.assertEqual(there["delay_ms"]["max"], max(int(r["delay_ns"]) for r in self.of("repaired")) / 1e6)
+        self.assertEqual(back["segments_repaired"], 0)
+        self.assertIn("erasure code, 1 -> 2\n", self.told)
+        sender = next(c for c in self.alone["erasure"] if c["originator"] == 1)
+        self.assertEqual((sender["matrices_sent"], sender["matrices_whole"], sender["residual_loss"]), (there["matrices_sent"], None, None))
+
+    def test_timeline(self):
+        lines = page_data(OUT / "code.html")["timelines"]
+        self.assertTrue(lines)
+        for line in lines:
+            end = line["start"] + max([t for t, *_ in line["events"]] + [s[3] or 0 for s in line["segments"]])
+            expected = [r for r in self.of("sent", "answered", "whole", "repaired", "failed", "displaced", sender=line["originator"])
+                        if line["start"] <= int(r["t_ns"]) <= end]
+            self.assertEqual(sorted(m[0] + line["start"] for m in line["matrices"]), sorted(int(r["t_ns"]) for r in expected))
+        self.assertTrue(any("all repaired" in m[2] for line in lines for m in line["matrices"]))
+        self.assertIn("<h3>Erasure code</h3>", (OUT / "code.html").read_text(encoding="utf-8"))
+        self.assertNotIn("Erasure code", (OUT / "page.html").read_text(encoding="utf-8"))
+
+    def test_in_browser(self):
+        with browser.Browser() as chromium:
+            page = chromium.open(OUT / "code.html")
+            page.evaluate("document.getElementById('segments').scrollIntoView()")
+            page.evaluate("document.getElementById('lines').focus()")
+            page.key("m")
+            self.assertIn("repair segments", page.evaluate("document.getElementById('told').textContent"))
+            self.assertRegex(page.evaluate("document.getElementById('spoken').textContent"), "matrix \\d+ of \\d+ segments")
+            page.screenshot(OUT / "code.png")
+            self.assertIn("matrix of the erasure code", page.evaluate("document.getElementById('legend').textContent"))
+            self.assertEqual((page.complaints, page.requests), ([], []))
+            page.close()
+
+
 class InBrowser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -126,7 +126,7 @@ static void put_cause(FILE *out, const struct event *e)
 
 void trace_event(struct trace_text *t, uint64_t node, const struct event *e)
 {
-    static const char *const kinds[] = {"rx", "tx", "open", "close", "timer", "link"};
+    static const char *const kinds[] = {"rx", "tx", "open", "close", "timer", "link", "matrix"};
     static const char *const oranges[] = {"", " orange", " delivered", " lost"};
     put_time(t);
     fprintf(t->out, "%" PRIu64 " %s", node, kinds[e->kind]);

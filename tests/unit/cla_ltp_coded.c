@@ -21,6 +21,8 @@ struct side {
     unsigned coded; /* lines that name an erasure code */
     bool up, closed;
     void *shared;
+    uint64_t rows[MATRIX_DISPLACED + 1]; /* of the segment log: matrices by what happened, */
+    uint64_t repairs_sent, repaired, missing, delay; /* and what they say; the longest delay */
 };
 
 struct flight {
@@ -103,6 +105,26 @@ static void on_closed(void *context)
     ((struct side *)context)->closed = true;
 }
 
+static void on_event(void *context, const struct event *e)
+{
+    struct side *s = context, *sender = e->cause <= MATRIX_ANSWERED ? s : s == &w.a ? &w.b : &w.a;
+    if (e->kind != EVENT_MATRIX)
+        return;
+    ck_assert_uint_eq(e->now, w.v.now);
+    ck_assert_uint_eq(e->peer, s == &w.a ? 2 : 1);
+    ck_assert_uint_eq(e->originator, sender == &w.a ? 1 : 2);
+    ck_assert(e->matrix != EVENT_NONE && e->segments > 0 && e->session == EVENT_NONE);
+    s->rows[e->cause]++;
+    if (sender == s) {
+        s->repairs_sent += e->repairs;
+        return;
+    }
+    ck_assert((e->delay == EVENT_NONE) == (e->repaired == 0));
+    s->repaired += e->repaired;
+    s->missing += e->missing;
+    s->delay = e->repaired > 0 ? tick_max(s->delay, e->delay) : s->delay;
+}
+
 static void set_keys(struct side *s, const char *local, const char *remote)
 {
     ck_assert_int_eq(conf_options_default(ltp_link_options, &s->config, conf_option_set), 0);
@@ -134,6 +156,8 @@ static void open_side(struct side *s, unsigned node)
                                      .done = on_done,
                                      .link = on_link,
                                      .say = on_say},
+                          .sink = on_event,
+                          .sink_context = s,
                           .shared = &s->shared};
     ck_assert_msg(ops->open(&s->cla, &env, &s->config, why, sizeof why) == 0, "%s", why);
 }
@@ -223,6 +247,23 @@ static uint64_t number_of(struct side *s, const char *path)
     return v;
 }
 
+/* The rows of matrices say the same as the counters, when no matrix is in work. */
+static void check_rows(struct side *s)
+{
+    const uint64_t *r = s->rows;
+    ck_assert_uint_eq(r[MATRIX_SENT], number_of(s, "erasure.sent.matrices"));
+    ck_assert_uint_eq(r[MATRIX_ANSWERED], number_of(s, "erasure.sent.requests_answered"));
+    ck_assert_uint_eq(s->repairs_sent, number_of(s, "erasure.sent.repair_segments"));
+    ck_assert_uint_eq(r[MATRIX_WHOLE], number_of(s, "erasure.received.matrices_whole"));
+    ck_assert_uint_eq(r[MATRIX_REPAIRED], number_of(s, "erasure.received.matrices_repaired"));
+    ck_assert_uint_eq(r[MATRIX_FAILED] + r[MATRIX_DISPLACED],
+                      number_of(s, "erasure.received.matrices_failed"));
+    ck_assert_uint_eq(r[MATRIX_DISPLACED], number_of(s, "erasure.received.matrices_displaced"));
+    ck_assert_uint_eq(s->repaired, number_of(s, "erasure.received.segments_repaired"));
+    ck_assert_uint_eq(s->missing, number_of(s, "erasure.received.segments_lost"));
+    ck_assert_uint_eq(s->delay, number_of(s, "erasure.received.delay_max_ns"));
+}
+
 /* 25 % of what leaves are repair segments, 10 % of it are lost. */
 START_TEST(losses_cost_no_retransmission)
 {
@@ -248,6 +289,10 @@ START_TEST(losses_cost_no_retransmission)
     w.b.cla->ops->gauges(w.b.cla, &g);
     ck_assert(g.coded && g.unrepaired == 0 && g.code_mismatches == 0);
     ck_assert_uint_eq(g.repaired, number_of(&w.b, "erasure.received.segments_repaired"));
+    ck_assert_uint_eq(g.matrices_repaired, w.b.rows[MATRIX_REPAIRED]);
+    ck_assert(g.matrices_failed == 0 && g.matrices_repaired > 0 && g.repair_delay > w.b.delay);
+    check_rows(&w.a);
+    check_rows(&w.b);
     end_world();
 }
 END_TEST
@@ -282,6 +327,9 @@ START_TEST(beyond_the_code)
     ck_assert_uint_eq(w.b.received, BUNDLES);
     ck_assert_uint_gt(number_of(&w.a, "span.output_seg_re_xmit_count"), 0);
     ck_assert_uint_gt(number_of(&w.b, "erasure.received.matrices_failed"), 0);
+    ck_assert_uint_gt(w.b.missing, 0);
+    check_rows(&w.a);
+    check_rows(&w.b);
     end_world();
 }
 END_TEST
@@ -307,6 +355,8 @@ START_TEST(requests_instead_of_retransmissions)
     } else {
         ck_assert_uint_gt(number_of(&w.a, "span.output_seg_re_xmit_count"), 100);
     }
+    check_rows(&w.a);
+    check_rows(&w.b);
     end_world();
 }
 END_TEST

@@ -214,7 +214,7 @@ START_TEST(page_has_every_word)
 #define EXPECT(name, kind, field, meaning) expect_column(page, #name, meaning);
     EVENT_COLUMNS(EXPECT)
 #undef EXPECT
-    for (int kind = EVENT_RX; kind <= EVENT_LINK; kind++) {
+    for (int kind = EVENT_RX; kind <= EVENT_MATRIX; kind++) {
         const struct event_words causes = event_cause_words((enum event_kind)kind);
         expect_word(page, event_direction_words().words[kind]);
         for (int i = 0; i < causes.count && kind != EVENT_OPEN; i++)

@@ -36,18 +36,28 @@ START_TEST(lines)
     e.attempt = 2;
     e.cause = CAUSE_TIMER;
     e.udp_len = 112;
-    assert_line(&e, "1005,tx,10,20,10,7,3,red_cp_eob,red,1,0,100,9,0,,,,,,2,timer,112\n");
+    assert_line(&e, "1005,tx,10,20,10,7,3,red_cp_eob,red,1,0,100,9,0,,,,,,2,timer,112,,,,,,\n");
     e = event_make(EVENT_RX, 0);
     e.cause = e.verdict = VERDICT_BAD_SDNV;
     e.udp_len = 4;
-    assert_line(&e, "5,rx,10,,,,,,,,,,,,,,,,,,bad_sdnv,4\n");
+    assert_line(&e, "5,rx,10,,,,,,,,,,,,,,,,,,bad_sdnv,4,,,,,,\n");
     e = event_make(EVENT_LINK, 0);
     e.peer = 20;
     e.cause = 1;
-    assert_line(&e, "5,link,10,20,,,,,,,,,,,,,,,,,up,\n");
+    assert_line(&e, "5,link,10,20,,,,,,,,,,,,,,,,,up,,,,,,,\n");
     e.peer = UINT64_MAX; /* a number like any other, when it is known */
     e.has_peer = true;
-    assert_line(&e, "5,link,10,18446744073709551615,,,,,,,,,,,,,,,,,up,\n");
+    assert_line(&e, "5,link,10,18446744073709551615,,,,,,,,,,,,,,,,,up,,,,,,,\n");
+    e = event_make(EVENT_MATRIX, 0);
+    e.peer = e.originator = 20;
+    e.cause = MATRIX_REPAIRED;
+    e.matrix = 3;
+    e.segments = 100;
+    e.repairs = 25;
+    e.repaired = 24;
+    e.missing = 0;
+    e.delay = 7000;
+    assert_line(&e, "5,matrix,10,20,20,,,,,,,,,,,,,,,,repaired,,3,100,25,24,0,7000\n");
 }
 END_TEST
 
@@ -59,6 +69,7 @@ START_TEST(columns_and_longest)
     e.peer = e.originator = e.session = e.client_service = e.offset = e.length = UINT64_MAX - 1;
     e.cp_serial = e.rpt_serial = e.rs_lower = e.rs_upper = e.claims = UINT64_MAX - 1;
     e.claimed_bytes = e.cancel_reason = e.attempt = e.udp_len = e.now = UINT64_MAX - 1;
+    e.matrix = e.segments = e.repairs = e.repaired = e.missing = e.delay = UINT64_MAX - 1;
     e.kind = EVENT_TX;
     e.red = true;
     e.cause = CAUSE_PROACTIVE;

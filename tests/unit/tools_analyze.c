@@ -21,9 +21,22 @@ static void take(void *context, const struct analyze_session *s)
     t->s[t->len++] = *s;
 }
 
+/* Those of a segment: the columns of matrices follow them. */
+#define SEGMENT_COLUMNS                                                                            \
+    "t_ns,dir,node,peer,originator,session,type,name,colour,client_service,offset,length,"         \
+    "cp_serial,rpt_serial,rs_lower,rs_upper,claims,claimed_bytes,cancel_reason,attempt,cause,"     \
+    "udp_len"
+
+static struct csv_columns segment_columns(void)
+{
+    struct csv_columns columns;
+    ck_assert_ptr_null(seglog_columns_parse(SEGMENT_COLUMNS, strlen(SEGMENT_COLUMNS), &columns));
+    return columns;
+}
+
 static void feed(struct taken *t, const char *log)
 {
-    const struct csv_columns all = seglog_columns_all();
+    const struct csv_columns all = segment_columns();
     struct seglog_row row;
     while (*log != '\0') {
         size_t n = strcspn(log, "\n");
@@ -39,6 +52,40 @@ static void begin(struct taken *t)
     t->len = 0;
     ck_assert_int_eq(analyze_init(&t->a, take, t), 0);
 }
+
+/* A code of 1 to 2: its sender's rows, and its receiver's. */
+START_TEST(matrices_are_counted_by_direction)
+{
+    static const char *const rows[] = {
+        "10,matrix,1,2,1,,,,,,,,,,,,,,,,sent,,7,100,25,,,",
+        "11,matrix,1,2,1,,,,,,,,,,,,,,,,answered,,7,100,12,,,",
+        "20,matrix,2,1,1,,,,,,,,,,,,,,,,whole,,6,100,3,0,0,",
+        "21,matrix,2,1,1,,,,,,,,,,,,,,,,repaired,,7,100,30,28,0,5000",
+        "22,matrix,2,1,1,,,,,,,,,,,,,,,,failed,,8,100,25,0,40,",
+        "23,matrix,2,1,1,,,,,,,,,,,,,,,,displaced,,9,80,0,0,60,",
+    };
+    struct taken t;
+    struct seglog_row row;
+    const struct csv_columns all = seglog_columns_all();
+    begin(&t);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *why = seglog_row_parse(&all, rows[i], strlen(rows[i]), &row);
+        ck_assert_msg(why == NULL, "%s: %s", rows[i], why);
+        ck_assert_int_eq(analyze_row(&t.a, &row), 0);
+    }
+    ck_assert_uint_eq(t.a.paths_len, 1);
+    ck_assert(t.a.paths[0]->originator == 1 && t.a.paths[0]->peer == 2);
+    const struct analyze_code *c = &t.a.paths[0]->code;
+    ck_assert(c->sent == 1 && c->answers == 1 && c->segments_sent == 100);
+    ck_assert(c->repairs_sent == 37 && c->more_sent == 12);
+    ck_assert_uint_eq(analyze_code_ended(c), 4);
+    ck_assert(c->ended[MATRIX_DISPLACED] == 1 && c->segments == 380 && c->repairs == 58);
+    ck_assert(c->repaired == 28 && c->missing == 100);
+    ck_assert(c->delay.count == 1 && c->delay.max == 5000);
+    ck_assert_uint_eq(t.a.strange, 0);
+    analyze_fini(&t.a);
+}
+END_TEST
 
 /*
  * Session 7 of node 1 to node 2, 3000 bytes in three segments. The second one and the checkpoint
@@ -503,7 +550,7 @@ END_TEST
 /* Both ends, but that the second one is the receiver's is a guess. */
 START_TEST(what_a_guess_tells_is_inferred)
 {
-    const struct csv_columns all = seglog_columns_all();
+    const struct csv_columns all = segment_columns();
     for (int guessed = 0; guessed < 2; guessed++) {
         static const char *const rows[] = {
             "10,open,1,2,1,7,,,,1,,100,,,,,,,,,,",
@@ -561,6 +608,7 @@ END_TEST
 
 SUITE(tools_analyze, t)
 {
+    tcase_add_test(t, matrices_are_counted_by_direction);
     tcase_add_test(t, an_open_alone_has_no_colour);
     tcase_add_test(t, what_a_guess_tells_is_inferred);
     tcase_add_test(t, the_senders_log_alone_infers_losses);

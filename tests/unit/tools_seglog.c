@@ -20,21 +20,23 @@ static uint64_t some_number(struct rng *r)
 
 static struct event some_event(struct rng *r)
 {
-    struct event e = event_make((enum event_kind)rng_below(r, 6), rng_u64(r) >> 1);
+    struct event e = event_make((enum event_kind)rng_below(r, 7), rng_u64(r) >> 1);
     uint64_t *const numbers[] = {&e.peer,      &e.client_service, &e.offset,        &e.length,
                                  &e.cp_serial, &e.rpt_serial,     &e.rs_lower,      &e.rs_upper,
                                  &e.claims,    &e.claimed_bytes,  &e.cancel_reason, &e.attempt,
-                                 &e.udp_len};
+                                 &e.udp_len,   &e.matrix,         &e.segments,      &e.repairs,
+                                 &e.repaired,  &e.missing,        &e.delay};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         *numbers[i] = some_number(r);
         if (*numbers[i] == UINT64_MAX - 1)
             *numbers[i] = 0;
     }
-    static const int causes[] = {VERDICT_COUNT, 5, 1, 3, 4, 2};
+    static const int causes[] = {VERDICT_COUNT, 5, 1, 3, 4, 2, 6};
     e.cause = (int)rng_below(r, (uint64_t)causes[e.kind]);
     e.verdict = e.kind == EVENT_RX ? e.cause : 0;
     e.originator = rng_u64(r) >> 1;
     e.session = rng_u64(r) >> 1;
+    e.matrix = e.kind == EVENT_MATRIX ? rng_below(r, 1 << 24) : e.matrix;
     if (e.kind == EVENT_RX || e.kind == EVENT_TX)
         e.type = (int)rng_below(r, 16);
     e.red = e.type >= 0 && e.type < 4;
@@ -66,7 +68,7 @@ START_TEST(every_row_comes_back)
 }
 END_TEST
 
-#define GOOD "5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020"
+#define GOOD "5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,"
 
 START_TEST(bad_rows_are_told_apart)
 {
@@ -75,21 +77,24 @@ START_TEST(bad_rows_are_told_apart)
         {"", "too few columns"},
         {"5,tx", "too few columns"},
         {GOOD ",", "too many columns"},
-        {"x,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "not a number"},
-        {"5,tx,1,2,1,7,0,red_data,red,1,0,10-0,,,,,,,,1,first,1020", "not a number"},
-        {"5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020x", "not a number"},
-        {"18446744073709551615,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020",
+        {"x,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,", "not a number"},
+        {"5,tx,1,2,1,7,0,red_data,red,1,0,10-0,,,,,,,,1,first,1020,,,,,,", "not a number"},
+        {"5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020x,,,,,,", "not a number"},
+        {"18446744073709551615,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,",
          "a number above 2^64 - 2"},
-        {"99999999999999999999,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020",
+        {"99999999999999999999,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,",
          "a number above 2^64 - 2"},
-        {"5,sent,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "an unknown word in `dir`"},
-        {"5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,second,1020", "an unknown word in `cause`"},
-        {"5,tx,1,2,1,7,16,red_data,red,1,0,1000,,,,,,,,1,first,1020", "a segment type above 15"},
-        {"5,tx,1,2,1,7,0,red_data,blue,1,0,1000,,,,,,,,1,first,1020",
+        {"5,sent,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,",
+         "an unknown word in `dir`"},
+        {"5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,second,1020,,,,,,",
+         "an unknown word in `cause`"},
+        {"5,tx,1,2,1,7,16,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,",
+         "a segment type above 15"},
+        {"5,tx,1,2,1,7,0,red_data,blue,1,0,1000,,,,,,,,1,first,1020,,,,,,",
          "a colour that is neither red, green nor orange"},
-        {",tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "no time or no node"},
-        {"5,tx,1,2,,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "no session"},
-        {"5,tx,1,2,1,7,,,,1,0,1000,,,,,,,,1,first,1020", "a segment without a type"},
+        {",tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,", "no time or no node"},
+        {"5,tx,1,2,,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020,,,,,,", "no session"},
+        {"5,tx,1,2,1,7,,,,1,0,1000,,,,,,,,1,first,1020,,,,,,", "a segment without a type"},
     };
     struct seglog_row row;
     ck_assert_ptr_null(seglog_row_parse(&all, GOOD, strlen(GOOD), &row));
@@ -104,7 +109,7 @@ END_TEST
 START_TEST(damaged_datagrams_have_neither_type_nor_session)
 {
     const struct csv_columns all = seglog_columns_all();
-    static const char line[] = "5,rx,1,,,,,,,,,,,,,,,,,,truncated,3";
+    static const char line[] = "5,rx,1,,,,,,,,,,,,,,,,,,truncated,3,,,,,,";
     struct seglog_row row;
     ck_assert_ptr_null(seglog_row_parse(&all, line, strlen(line), &row));
     ck_assert_int_eq(row.event.verdict, VERDICT_TRUNCATED);
@@ -167,7 +172,7 @@ static int read_all(char *const *paths, size_t count, struct complaints *c, char
     return rc;
 }
 
-#define LINK(t, node) #t ",link," #node ",2,,,,,,,,,,,,,,,,,up,\n"
+#define LINK(t, node) #t ",link," #node ",2,,,,,,,,,,,,,,,,,up,,,,,,,\n"
 
 START_TEST(files_are_merged_in_order_of_time)
 {
@@ -260,7 +265,7 @@ START_TEST(cut_and_damaged_gzip)
     size_t n = 0;
     uint64_t rows;
     for (unsigned i = 0; n < 500000; i++)
-        n += (size_t)sprintf(text + n, "%u,link,1,2,,,,,,,,,,,,,,,,,up,\n", i * 2654435761u);
+        n += (size_t)sprintf(text + n, "%u,link,1,2,,,,,,,,,,,,,,,,,up,,,,,,,\n", i * 2654435761u);
     write_text(path, text, n, true);
     ck_assert_int_eq(truncate(path, 20000), 0);
     ck_assert_int_eq(read_to_end(path, &c, &rows), 0);

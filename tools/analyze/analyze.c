@@ -390,6 +390,18 @@ static int session_of(struct analyze *a, const struct seglog_row *r, struct anal
     return *out != NULL ? claim_early(a, *out, r->event.now) : HELIO_ENOMEM;
 }
 
+/* A row of a matrix of an erasure code, which belongs to no session. 0 or HELIO_ENOMEM. */
+static int take_matrix(struct analyze *a, const struct seglog_row *r)
+{
+    const struct event *e = &r->event;
+    uint64_t receiver = r->node == e->originator ? e->peer : r->node;
+    struct analyze_path *p = analyze_path_of(a, e->originator, receiver);
+    if (p == NULL)
+        return HELIO_ENOMEM;
+    analyze_code_add(&p->code, e);
+    return 0;
+}
+
 int analyze_row(struct analyze *a, const struct seglog_row *r)
 {
     const struct event *e = &r->event;
@@ -398,6 +410,8 @@ int analyze_row(struct analyze *a, const struct seglog_row *r)
     note_time(a, e->now);
     analyze_node(a, r->node);
     int rc = sweep_sessions(a, e->now);
+    if (rc == 0 && e->kind == EVENT_MATRIX)
+        return take_matrix(a, r);
     if (rc != 0 || e->session == EVENT_NONE) {
         a->bad += e->kind == EVENT_RX;
         return rc;

@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/ranges.h"
 #include "sim/rounds.h"
+#include "tools/analyze/analyze_code.h"
 #include "tools/analyze/analyze_series.h"
 #include "tools/analyze/drop_row.h"
 #include "tools/analyze/seglog_row.h"
@@ -61,6 +62,7 @@ struct analyze_path {
     struct hist response; /* from a checkpoint whose timer did not run out to its report */
     struct hist cycle;    /* from a report with gaps to the report of what was sent for it */
     struct series series;
+    struct analyze_code code;
     tick far; /* most time from a first segment to the receiver's open; TICK_NEVER: none seen */
 };
 

@@ -50,7 +50,11 @@ static bool is_wanted(struct analyze_extract *x, uint64_t originator, uint64_t n
 void analyze_extract_row(struct analyze_extract *x, const struct seglog_row *r)
 {
     char line[EVENT_CSV_MAX];
-    if (r->event.kind != EVENT_LINK && is_wanted(x, r->event.originator, r->event.session))
+    const struct event *e = &r->event;
+    bool matrix = e->kind == EVENT_MATRIX;
+    bool segment = !matrix && e->kind != EVENT_LINK;
+    if ((matrix && x->matrices++ < EXTRACT_MATRICES_MAX) ||
+        (segment && is_wanted(x, e->originator, e->session)))
         fwrite(line, event_csv(&r->event, r->node, 0, line), 1, x->segments);
 }
 

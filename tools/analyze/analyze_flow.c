@@ -76,6 +76,7 @@ struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uin
     hist_init_exact(&p->rto, HIST_EXACT_MAX);
     hist_init_exact(&p->response, HIST_EXACT_MAX);
     hist_init_exact(&p->cycle, HIST_EXACT_MAX);
+    analyze_code_init(&p->code);
     assert(a->paths_len < ANALYZE_PATHS_MAX);
     a->paths[a->paths_len++] = p;
     return p;
@@ -228,6 +229,7 @@ void analyze_flows_fini(struct analyze *a)
         hist_fini(&a->paths[i]->rto);
         hist_fini(&a->paths[i]->response);
         hist_fini(&a->paths[i]->cycle);
+        analyze_code_fini(&a->paths[i]->code);
         series_fini(&a->paths[i]->series);
         free(a->paths[i]);
     }

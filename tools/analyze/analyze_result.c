@@ -225,6 +225,7 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
         text_flow(f, a, flows[i], &t->model);
     if (n > 0)
         text_efficiency(f, a, flows[0], &t->model);
+    analyze_code_text(f, a);
     if (t->lives != NULL)
         lives_text(f, t->lives);
     bool lives_only = t->lives != NULL && a->rows == 0;
@@ -382,6 +383,7 @@ bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_
     if (n > 0)
         efficiency_json(j, a, flows[0], &t->model);
     json_object_set_new(j, "flows", list);
+    json_object_set_new(j, "erasure", analyze_code_json(a));
     set_count(j, "files", t->files);
     set_count(j, "rows", a->rows);
     set_count(j, "malformed_rows", t->malformed);

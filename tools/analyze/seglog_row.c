@@ -77,6 +77,8 @@ static void check_row(struct fields *f, const struct seglog_row *r)
         fields_fail(f, "no time or no node");
     else if (session && (e->originator == EVENT_NONE || e->session == EVENT_NONE))
         fields_fail(f, "no session");
+    else if (e->kind == EVENT_MATRIX && (e->originator == EVENT_NONE || e->matrix == EVENT_NONE))
+        fields_fail(f, "a matrix without its sender or number");
     else if (segment && e->type < 0)
         fields_fail(f, "a segment without a type");
 }

@@ -92,6 +92,26 @@ def figures_table(analysis: Analysis) -> tuple[list[tuple[str, list[str]]], list
     return [r for r in rows if set(r[1]) != {"–"}], [r for r in parts if set(r[1]) != {"–"}]
 
 
+CODE: tuple[Any, ...] = (
+    ("matrices sent", lambda c: COUNT(c["matrices_sent"])),
+    ("their repair segments", lambda c: COUNT(c["repair_segments_sent"])),
+    ("… of these in answers to requests", lambda c: COUNT(c["repair_segments_requested"])),
+    ("matrices without a loss", lambda c: COUNT(c["matrices_whole"])), ("repaired", lambda c: COUNT(c["matrices_repaired"])),
+    ("failed", lambda c: COUNT(c["matrices_failed"])), ("displaced", lambda c: COUNT(c["matrices_displaced"])),
+    ("lost segments repaired", lambda c: COUNT(c["segments_repaired"])), ("not repaired", lambda c: COUNT(c["segments_lost"])),
+    ("residual loss", lambda c: SHARE(c["residual_loss"])),
+    ("longest decoding delay of a matrix: median (ms)", times("delay_ms", "p50")), ("99 % within", times("delay_ms", "p99")),
+    ("longest", times("delay_ms", "max")),
+)
+
+
+def code_table(summary: dict[str, Any]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The erasure code of each direction; no names without one."""
+    codes = summary.get("erasure", [])
+    names = [f"{c['originator']} → {'?' if c['peer'] is None else c['peer']}" for c in codes]
+    return names, [(title, [show(c) for c in codes]) for title, show in CODE]
+
+
 def facts(summary: dict[str, Any]) -> list[str]:
     words = (("rows", "rows"), ("malformed_rows", "malformed rows"), ("bad_datagrams", "datagrams that are no segments"),
              ("rows_without_open", "rows of sessions that began before"), ("drop_rows", "rows of drop logs"),
@@ -123,6 +143,7 @@ def write(analysis: Analysis, drawn: list[tuple[str, str, str]], inputs: list[st
     """`inputs`: paths of the logs; `first`: (originator, session) of sessions that come first."""
     rows, total = session_rows(analysis)
     table, parts = figures_table(analysis)
+    code_names, code = code_table(analysis.summary)
     lines, others = timelines(analysis, first)
     columns = list(COLUMNS)
     columns.insert(5, "t_s")
@@ -130,6 +151,7 @@ def write(analysis: Analysis, drawn: list[tuple[str, str, str]], inputs: list[st
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     page = environment.get_template("page.html.j2").render(
         names=[os.path.basename(i) for i in inputs], flows=[f.name for f in analysis.flows], table=table, parts=parts,
+        code_names=code_names, code=code,
         facts=facts(analysis.summary), figures=drawn, total=total, shown=len(rows), timelines=len(lines), others=others,
         data=embed(data),
         script=(HERE / "page.js").read_text(encoding="utf-8"),

@@ -49,10 +49,12 @@ class Session:
         self.dropped: dict[str, Any] = {}  # by what the segment is: rows in order of time
         self.events: list[Any] = []
         self.nodes: set[Any] = set()
+        self.receiver = ""
 
     def add(self, row: dict[str, str]) -> None:
         self.nodes.add(row["node"])
         at_sender = row["node"] == row["originator"]
+        self.receiver = row["peer"] if at_sender else row["node"]
         if row["dir"] in ("tx", "rx"):
             if row["type"]:
                 table = self.sent if row["dir"] == "tx" else self.came
@@ -64,6 +66,25 @@ class Session:
     def add_drop(self, row: dict[str, str]) -> None:
         if row["reason"] not in ("late", "duplicate"):
             self.dropped.setdefault(identity(row, "data_length"), []).append(row)
+
+
+ENDS = {"sent": "repair segments sent", "answered": "more repair segments sent", "whole": "nothing lost", "repaired": "all repaired",
+        "failed": "not repaired", "displaced": "displaced by others, not repaired"}
+
+
+class Matrix:
+    """A row of a matrix of an erasure code."""
+
+    def __init__(self, row: dict[str, str]) -> None:
+        self.time, self.sender, self.failed = int(row["t_ns"]), row["originator"], row["cause"] in ("failed", "displaced")
+        self.side = int(row["node"] != row["originator"])
+        self.receiver = row["node"] if self.side else row["peer"]
+        parts = [f"matrix {row['matrix']} of {row['segments']} segments: {ENDS[row['cause']]}", f"{row['repairs']} repair segments"]
+        if self.side and row["cause"] != "whole":
+            parts.append(f"{row['repaired']} lost segments repaired, {row['missing']} not")
+        if row["delay_ns"]:
+            parts.append(f"longest decoding delay {int(row['delay_ns']) / 1e6:.4g} ms")
+        self.word = ", ".join(parts)
 
 
 def least_delays(sessions: Any) -> Any:
@@ -145,7 +166,13 @@ def horizon(s: Session, unread: bool, end: int) -> float:
     return math.inf if closed == {0, 1} else end
 
 
-def describe(s: Session, delays: dict[bool, int], nodes: set[str], until: float) -> dict[str, Any]:
+def matrices_of(s: Session, matrices: list[Matrix], start: int, end: int) -> list[Any]:
+    """Those of its direction while it was open: time, side, words, whether segments are missing."""
+    return [[m.time - start, m.side, m.word, int(m.failed)] for m in matrices
+            if m.sender == s.name[0] and m.receiver == s.receiver and start <= m.time <= end][:EVENTS_MAX]
+
+
+def describe(s: Session, delays: dict[bool, int], nodes: set[str], until: float, matrices: list[Matrix]) -> dict[str, Any]:
     start = min(int(r[0]["t_ns"]) for r in (*s.sent.values(), *s.came.values()))
     segments = []
     for what in s.sent.keys() | s.came.keys():
@@ -157,7 +184,9 @@ def describe(s: Session, delays: dict[bool, int], nodes: set[str], until: float)
             segments.append(segment(sent, came, drop, start, known and (sent is None or int(sent["t_ns"]) + 2 * delay < until)))
     segments.sort(key=lambda f: (f[2] if f[2] is not None else f[3], f[0]))
     cut, shown = max(0, len(segments) - SESSION_MAX), segments[:SESSION_MAX]
+    end = max([last_time(s), *(t for t, _, _ in s.events)])
     return {"originator": s.name[0], "session": s.name[1], "start": start, "segments": shown, "cut": cut,
+            "matrices": matrices_of(s, matrices, start, end),
             "events": [[t - start, side, word] for t, side, word in s.events[:EVENTS_MAX]]}
 
 
@@ -165,7 +194,11 @@ def read(folder: Path, order: Any) -> tuple[list[dict[str, Any]], list[Any]]:
     """The sessions of FOLDER/segments.csv and drops.csv, as many as a page can hold, and the names of the others; `order`
     is a key for names."""
     sessions: Any = {}
+    matrices = []
     for row in read_rows(folder / "segments.csv"):
+        if row["dir"] == "matrix":
+            matrices.append(Matrix(row))
+            continue
         name = (row["originator"], row["session"])
         sessions.setdefault(name, Session(name)).add(row)
     for row in read_rows(folder / "drops.csv"):
@@ -179,7 +212,7 @@ def read(folder: Path, order: Any) -> tuple[list[dict[str, Any]], list[Any]]:
         nodes = set().union(*(o.nodes for o in sessions.values() if o.name[0] == s.name[0]))
         if not s.sent and not s.came:
             continue
-        described = describe(s, delays, nodes, horizon(s, s.name in unread, end))
+        described = describe(s, delays, nodes, horizon(s, s.name in unread, end), matrices)
         if total + len(described["segments"]) > PAGE_MAX:
             others.append(":".join(s.name))
             continue

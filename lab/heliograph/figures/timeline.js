@@ -13,7 +13,7 @@
   const TRACKS = { up: [34, 58], down: [64, 108], air: [112, 250], in: [254, 298], out: [304, 328], strip: [366, 404] };
   const MARKS = ["tick", "notched tick", "diamond", "diamond", "triangle", "circle", "square", "circle"];
   const pen = canvas.getContext("2d");
-  let session, from, to, begin, end, chosen = -1, colours, hovered = -1;
+  let session, from, to, begin, end, chosen = -1, matrix = -1, colours, hovered = -1;
 
   const startOf = (s) => (s[SENT] ?? s[CAME]);
   const isLost = (s) => s[FATE] === 1 || s[FATE] === 2;
@@ -142,6 +142,24 @@
     }
   }
 
+  const MATRIX = 5;
+
+  /* Where a matrix is drawn: between the sender's rows, or between the receiver's. */
+  const matrixAt = (m) => [x(m[0]), m[1] === 0 ? (TRACKS.up[1] + TRACKS.down[0]) / 2 : (TRACKS.in[1] + TRACKS.out[0]) / 2];
+
+  function drawMatrices() {
+    for (const m of session.matrices) {
+      if (m[0] < from || m[0] > to) continue;
+      const [px, py] = matrixAt(m);
+      pen.fillStyle = m[3] ? colours.lost : colours.accent;
+      pen.fillRect(px - MATRIX / 2, py - MATRIX / 2, MATRIX, MATRIX);
+    }
+  }
+
+  function matrixNear(px, py) {
+    return session.matrices.findIndex((m) => { const [mx, my] = matrixAt(m); return Math.abs(mx - px) < MATRIX && Math.abs(my - py) < MATRIX; });
+  }
+
   function labels() {
     const rows = [["sender receives", "up"], ["sender sends", "down"], ["under way", "air"], ["receiver receives", "in"], ["receiver sends", "out"],
       ["whole session", "strip"]];
@@ -200,12 +218,13 @@
     const dense = Math.max(0.12, Math.min(0.75, 60 / layers[0].length));
     for (const layer of layers) for (const s of layer) drawSegment(s, dense);
     drawEvents();
+    drawMatrices();
     drawChosen();
     pen.restore();
     labels();
     strip();
     byId("range").textContent = duration(from) + " – " + duration(to) + ", " + visible.length + " segments";
-    Object.assign(canvas.dataset, { from, to, visible: visible.length, chosen });
+    Object.assign(canvas.dataset, { from, to, visible: visible.length, chosen, matrices: session.matrices.length });
   }
 
   function drawChosen() {
@@ -243,11 +262,18 @@
     return told;
   }
 
+  const describeMatrix = (m) => [duration(m[0]), ...m[2].split(", ")];
+
   function tell(index, px, py) {
-    const box = byId("told"), s = session.segments[index];
-    box.hidden = !s;
-    if (!s) return;
-    box.textContent = describe(s).join("\n");
+    const s = session.segments[index], m = s ? undefined : session.matrices[matrixNear(px, py)];
+    showBox(s ? describe(s) : m && describeMatrix(m), px, py);
+  }
+
+  function showBox(told, px, py) {
+    const box = byId("told");
+    box.hidden = !told;
+    if (!told) return;
+    box.textContent = told.join("\n");
     box.style.left = Math.max(0, Math.min(px + 14, canvas.clientWidth - box.offsetWidth - 4)) + "px";
     box.style.top = py + 16 + "px";
   }
@@ -284,6 +310,18 @@
     byId("spoken").textContent = describe(s).join("; ");
   }
 
+  function nextMatrix() {
+    const n = session.matrices.length, width = to - from;
+    if (n === 0) return void (byId("spoken").textContent = "No matrix of an erasure code ended during this session.");
+    matrix = (matrix + 1) % n;
+    const m = session.matrices[matrix];
+    chosen = hovered = -1;
+    if (m[0] < from || m[0] > to - width * 0.02) look(m[0] - width / 2, m[0] + width / 2);
+    else draw();
+    showBox(describeMatrix(m), ...matrixAt(m));
+    byId("spoken").textContent = describeMatrix(m).join("; ");
+  }
+
   function nextLoss() {
     const n = session.segments.length;
     for (let i = 1; i <= n; i++) if (isLost(session.segments[(chosen + i + n) % n])) return choose((chosen + i + n) % n);
@@ -299,7 +337,7 @@
     end = Math.max(SHORTEST, ...session.events.map((e) => e[0]), session.segments.reduce((m, s) => Math.max(m, s[CAME] ?? 0, s[SENT] ?? 0), 0));
     session.forth = least(flight(0), end / 20);
     session.back = least(flight(1), end / 20);
-    chosen = hovered = -1;
+    chosen = matrix = hovered = -1;
     byId("told").hidden = true;
     byId("spoken").textContent = "";
     byId("note").textContent = session.cut || session.unread
@@ -325,6 +363,9 @@
       (i === 3 ? '<path d="M7.5 6.5h3v3h-3z" fill="var(--paper)"/>' : "")]);
     items.push(["lost", '<path d="M3 2l12 12M15 2L3 14" stroke="var(--lost)" stroke-width="3"/>'],
       ["opens or closes", '<path d="M4 4h10l-5 9z" fill="var(--ink)"/>'], ["timer runs out", '<path d="M4 4h10l-5 9z" fill="var(--lost)"/>']);
+    if (page.timelines.some((t) => t.matrices.length))
+      items.push(["matrix of the erasure code", '<path d="M5 4h8v8h-8z" fill="var(--accent)"/>'],
+        ["matrix with missing segments", '<path d="M5 4h8v8h-8z" fill="var(--lost)"/>']);
     byId("legend").innerHTML = items.filter(Boolean).map(([name, drawn]) => `<li><svg viewBox="0 0 18 16" aria-hidden="true">${drawn}</svg>${name}</li>`).join("");
   }
 
@@ -371,7 +412,7 @@
     const step = (to - from) / 8, middle = (from + to) / 2;
     const actions = { ArrowLeft: () => look(from - step, to - step), ArrowRight: () => look(from + step, to + step), "+": () => zoom(0.6, middle),
       "=": () => zoom(0.6, middle), "-": () => zoom(1 / 0.6, middle), 0: lookAtAll, Home: lookAtAll,
-      n: () => choose(Math.min(chosen + 1, session.segments.length - 1)), p: () => choose(Math.max(chosen - 1, 0)), l: nextLoss,
+      n: () => choose(Math.min(chosen + 1, session.segments.length - 1)), p: () => choose(Math.max(chosen - 1, 0)), l: nextLoss, m: nextMatrix,
       Escape: () => { chosen = -1; byId("told").hidden = true; draw(); } };
     if (!actions[e.key]) return;
     e.preventDefault();
