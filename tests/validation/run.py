@@ -48,6 +48,11 @@ If the theory itself is an approximation, [channel.md](channel.md#errors-of-the-
 The test `validation` computes the rows without an asterisk again, and compares them with this page.
 """
 TUNER = """
+## Erasure code
+
+The tables of [erasure](erasure.md#measured) for ideal codes, and for the matrices of three realisations, are counted in the trace alone by `tests/validation/erasure_bound.py` and `tests/validation/erasure_fates.py`.
+The second compares each matrix of a run of helio-sim with the packets that the trace takes from it. The tests `validation_erasure_bound` and `validation_erasure_fates` compare the tables with that page.
+
 ## The tuner
 
 These tables compare the choice of [helio-tune](helio-tune.md) with a grid of recovery settings and numbers of sessions. The settings are plain recovery with timers of 1.15, 2 and 5 round trips, and `default`.
