@@ -2,7 +2,7 @@
 /*
  * A product by a constant adds coordinates: all sums of four neighbouring ones are made once, and
  * each coordinate of the product is the sum of four of those. Half of the work are reads from the
- * first-level cache. The same lines serve processors with longer vectors.
+ * first-level cache. Other arithmetic is in gf16_avx2.c.
  */
 #include "erasure/gf16.h"
 
@@ -78,6 +78,16 @@ static void init_factor(const struct gf16 *f, struct gf16_factor *k, unsigned by
     }
 }
 
+static void init_tables(const struct gf16 *f, struct gf16_tables *t, unsigned by)
+{
+    for (unsigned i = 0; i < NIBBLES; i++)
+        for (unsigned n = 0; n < 16; n++) {
+            unsigned product = gf16_multiply(f, (uint16_t)by, (uint16_t)(n << 4 * i));
+            t->table[i][n] = (uint8_t)product;
+            t->table[NIBBLES + i][n] = (uint8_t)(product >> 8);
+        }
+}
+
 void gf16_init(struct gf16 *f)
 {
     init_powers(f);
@@ -85,6 +95,8 @@ void gf16_init(struct gf16 *f)
     for (unsigned n = 0; n < 256; n++) {
         init_factor(f, &f->low[n], n);
         init_factor(f, &f->high[n], n << 8);
+        init_tables(f, &f->low_tables[n], n);
+        init_tables(f, &f->high_tables[n], n << 8);
     }
 }
 
@@ -150,9 +162,10 @@ static PORT_INLINE void add_product(const struct gf16 *f, unsigned by, struct gf
     }
 }
 
-static PORT_INLINE void run_ifft(const struct gf16 *f, struct gf16_stripe *x, unsigned size,
-                                 unsigned start, unsigned shift)
+static void ifft_portable(const struct gf16 *f, struct gf16_stripe *x, unsigned size,
+                          unsigned start, unsigned shift, size_t len)
 {
+    (void)len; /* coordinates are computed as a whole */
     for (unsigned layer = 0; layer < size; layer++)
         for (unsigned block = 0; block < 1u << size; block += 2u << layer) {
             unsigned by = (start + (block << shift)) >> (layer + shift);
@@ -165,9 +178,10 @@ static PORT_INLINE void run_ifft(const struct gf16 *f, struct gf16_stripe *x, un
         }
 }
 
-static PORT_INLINE void run_fft(const struct gf16 *f, struct gf16_stripe *x, unsigned size,
-                                unsigned start, unsigned shift)
+static void fft_portable(const struct gf16 *f, struct gf16_stripe *x, unsigned size, unsigned start,
+                         unsigned shift, size_t len)
 {
+    (void)len;
     for (unsigned layer = size; layer-- > 0;)
         for (unsigned block = 0; block < 1u << size; block += 2u << layer) {
             unsigned by = (start + (block << shift)) >> (layer + shift);
@@ -180,11 +194,18 @@ static PORT_INLINE void run_fft(const struct gf16 *f, struct gf16_stripe *x, uns
         }
 }
 
-static PORT_INLINE void run_scale(const struct gf16 *f, struct gf16_stripe *x, uint16_t by)
+static void scale_portable(const struct gf16 *f, struct gf16_stripe *x, uint16_t by, size_t len)
 {
+    (void)len;
     struct gf16_stripe product = {0};
     add_product(f, by, &product, x);
     *x = product;
+}
+
+static void add_portable(struct gf16_stripe *to, const struct gf16_stripe *from, size_t len)
+{
+    (void)len;
+    add_stripe(to, from);
 }
 
 /* ---- octets ---- */
@@ -218,7 +239,7 @@ static PORT_INLINE void put_u64(uint8_t *p, uint64_t v)
 }
 
 /* Group 8 l + k is in lane l, octet k of each coordinate. */
-static PORT_INLINE void run_load(struct gf16_stripe *x, const uint8_t *octets, size_t len)
+static void load_portable(struct gf16_stripe *x, const uint8_t *octets, size_t len)
 {
     uint8_t whole[GF16_STRIPE];
     assert(len <= GF16_STRIPE);
@@ -236,7 +257,7 @@ static PORT_INLINE void run_load(struct gf16_stripe *x, const uint8_t *octets, s
     transpose(planes(x) + 8);
 }
 
-static PORT_INLINE void run_store(const struct gf16_stripe *x, uint8_t *octets, size_t len)
+static void store_portable(const struct gf16_stripe *x, uint8_t *octets, size_t len)
 {
     struct gf16_stripe turned = *x;
     uint8_t whole[GF16_STRIPE], *to = len < GF16_STRIPE ? whole : octets;
@@ -251,55 +272,23 @@ static PORT_INLINE void run_store(const struct gf16_stripe *x, uint8_t *octets, 
         memcpy(octets, whole, len);
 }
 
-/* ---- the two directions ---- */
+const struct gf16_math gf16_portable = {"portable",    GF16_STRIPE,    ifft_portable,
+                                        fft_portable,  scale_portable, add_portable,
+                                        load_portable, store_portable};
 
-#define MATH_FUNCTIONS(name, attribute)                                                            \
-    attribute static void ifft_##name(const struct gf16 *f, struct gf16_stripe *x, unsigned size,  \
-                                      unsigned start, unsigned shift)                              \
-    {                                                                                              \
-        run_ifft(f, x, size, start, shift);                                                        \
-    }                                                                                              \
-    attribute static void fft_##name(const struct gf16 *f, struct gf16_stripe *x, unsigned size,   \
-                                     unsigned start, unsigned shift)                               \
-    {                                                                                              \
-        run_fft(f, x, size, start, shift);                                                         \
-    }                                                                                              \
-    attribute static void scale_##name(const struct gf16 *f, struct gf16_stripe *x, uint16_t by)   \
-    {                                                                                              \
-        run_scale(f, x, by);                                                                       \
-    }                                                                                              \
-    attribute static void add_##name(struct gf16_stripe *to, const struct gf16_stripe *from)       \
-    {                                                                                              \
-        add_stripe(to, from);                                                                      \
-    }                                                                                              \
-    attribute static void load_##name(struct gf16_stripe *x, const uint8_t *octets, size_t len)    \
-    {                                                                                              \
-        run_load(x, octets, len);                                                                  \
-    }                                                                                              \
-    attribute static void store_##name(const struct gf16_stripe *x, uint8_t *octets, size_t len)   \
-    {                                                                                              \
-        run_store(x, octets, len);                                                                 \
-    }
-
-#define MATH_TABLE(name, text)                                                                     \
-    {                                                                                              \
-        text, ifft_##name, fft_##name, scale_##name, add_##name, load_##name, store_##name         \
-    }
-
-MATH_FUNCTIONS(portable, )
-const struct gf16_math gf16_portable = MATH_TABLE(portable, "portable");
-
-#if PORT_X86_AVX2
-MATH_FUNCTIONS(long, __attribute__((target("avx2"))))
-static const struct gf16_math gf16_long = MATH_TABLE(long, "AVX2");
+const struct gf16_math *gf16_available(unsigned i)
+{
+    const struct gf16_math *const all[] = {&gf16_portable, gf16_avx2(), gf16_gfni()};
+    for (unsigned n = 0; n < sizeof all / sizeof all[0]; n++)
+        if (all[n] != NULL && i-- == 0)
+            return all[n];
+    return NULL;
+}
 
 const struct gf16_math *gf16_fastest(void)
 {
-    return __builtin_cpu_supports("avx2") ? &gf16_long : &gf16_portable;
+    const struct gf16_math *best = &gf16_portable;
+    for (unsigned i = 1; gf16_available(i) != NULL; i++)
+        best = gf16_available(i);
+    return best;
 }
-#else
-const struct gf16_math *gf16_fastest(void)
-{
-    return &gf16_portable;
-}
-#endif

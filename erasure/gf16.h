@@ -31,11 +31,18 @@ struct gf16_factor {
     uint16_t row[GF16_BITS];
 };
 
-/* Some 280 kB. Read only after gf16_init: all coders can share it. */
+/* The products of each value of four bits of a factor, the lowest ones first: tables of their low
+ * octets, and then of the high ones. */
+struct gf16_tables {
+    uint8_t table[8][16];
+};
+
+/* Some 340 kB. Read only after gf16_init: all coders can share it. */
 struct gf16 {
     uint16_t exp[GF16_ORDER];
-    uint16_t log[GF16_SIZE];                /* log[0] is 0 */
-    struct gf16_factor low[256], high[256]; /* products by n, and by 256 n */
+    uint16_t log[GF16_SIZE];                              /* log[0] is 0 */
+    struct gf16_factor low[256], high[256];               /* products by n, and by 256 n */
+    struct gf16_tables low_tables[256], high_tables[256]; /* the same */
 };
 
 void gf16_init(struct gf16 *f); /* takes some milliseconds */
@@ -47,22 +54,38 @@ uint16_t gf16_inverse(const struct gf16 *f, uint16_t a); /* a is not 0 */
  * of 2^(size + shift), but for its lowest `shift` bits. gf16_math.ifft turns values at these
  * positions into coefficients of the novel basis (the layers `shift` to shift + size - 1 of a
  * transform), fft is its inverse.
+ *
+ * Only the arithmetic itself knows what is where in a stripe: zeros are zeros, and the first `len`
+ * octets of a symbol are in the first `len` octets of its stripe, rounded up to a multiple of
+ * `unit` (gf16_used). `len` of the calls is such a number, or they do more than they need to.
  */
 struct gf16_math {
     const char *name;
+    unsigned unit; /* octets; it divides GF16_STRIPE */
     void (*ifft)(const struct gf16 *f, struct gf16_stripe *x, unsigned size, unsigned start,
-                 unsigned shift);
+                 unsigned shift, size_t len);
     void (*fft)(const struct gf16 *f, struct gf16_stripe *x, unsigned size, unsigned start,
-                unsigned shift);
-    void (*scale)(const struct gf16 *f, struct gf16_stripe *x, uint16_t by);
-    void (*add)(struct gf16_stripe *to, const struct gf16_stripe *from);
+                unsigned shift, size_t len);
+    void (*scale)(const struct gf16 *f, struct gf16_stripe *x, uint16_t by, size_t len);
+    void (*add)(struct gf16_stripe *to, const struct gf16_stripe *from, size_t len);
     /* len is 0 to GF16_STRIPE octets; zeros follow them in the stripe */
     void (*load)(struct gf16_stripe *x, const uint8_t *octets, size_t len);
     void (*store)(const struct gf16_stripe *x, uint8_t *octets, size_t len);
 };
 
+/* Octets of a stripe that hold this many of a symbol, at most GF16_STRIPE. */
+static inline size_t gf16_used(const struct gf16_math *m, size_t len)
+{
+    return (len + m->unit - 1) / m->unit * m->unit;
+}
+
 extern const struct gf16_math gf16_portable;
-/* The best one of this processor. */
+/* Those of this processor, the portable one first and the best one last; NULL beyond them. */
+const struct gf16_math *gf16_available(unsigned i);
 const struct gf16_math *gf16_fastest(void);
+
+/* Private: those of gf16_avx2.c; NULL when this processor has no such instructions. */
+const struct gf16_math *gf16_avx2(void);
+const struct gf16_math *gf16_gfni(void);
 
 #endif

@@ -122,6 +122,7 @@ static bool start_job(struct rs16_encoder *e, unsigned log_m, bool last)
     e->first = e->whole;
     e->last = last;
     e->stripe = e->block = e->step = 0;
+    cut_stripe(&e->cut, e->kind.symbol_max, 0);
     e->whole = last ? 0 : e->whole + 1;
     e->filling = 1 - e->filling;
     e->filled = 0;
@@ -195,6 +196,8 @@ static unsigned encoder_step(struct rs16_encoder *e)
     } else {
         e->block = 0;
         e->phase = ++e->stripe < e->stripes ? BLOCK_LEAVES : ENCODER_IDLE;
+        if (e->phase == BLOCK_LEAVES)
+            cut_stripe(&e->cut, e->kind.symbol_max, e->stripe);
     }
     return cost;
 }

@@ -11,6 +11,7 @@
 struct cut {
     const struct rs16_kind *kind;
     unsigned log_m, log_leaf; /* of symbols in all, and of a leaf */
+    size_t len;               /* octets of each stripe that are in use (gf16_used) */
     struct gf16_stripe *column;
 };
 
@@ -29,6 +30,13 @@ void cut_column_fft(const struct cut *c, const struct gf16_stripe *from, struct 
 static inline unsigned stripes_of(size_t octets)
 {
     return (unsigned)((octets + GF16_STRIPE - 1) / GF16_STRIPE);
+}
+
+/* Work on a stripe of symbols of `octets` begins. */
+static inline void cut_stripe(struct cut *c, size_t octets, unsigned stripe)
+{
+    size_t rest = octets - (size_t)stripe * GF16_STRIPE;
+    c->len = gf16_used(c->kind->math, rest < GF16_STRIPE ? rest : GF16_STRIPE);
 }
 
 static inline size_t block_of(const struct rs16_kind *k)

@@ -25,10 +25,30 @@ static uint16_t add_logs(unsigned a, unsigned b)
     return (uint16_t)((sum & GF16_ORDER) + (sum >> GF16_BITS));
 }
 
+enum { WORDS = 16 };
+typedef uint16_t words __attribute__((vector_size(2 * WORDS), aligned(2), may_alias));
+
+/* The pairs of a block, as walsh_layer, when they are WORDS apart or more. */
+static void walsh_block(uint16_t *x, unsigned apart)
+{
+    assert(apart % WORDS == 0);
+    for (unsigned i = 0; i < apart; i += WORDS) {
+        words *low = (words *)(x + i), *high = (words *)(x + i + apart);
+        words a = *low, sum = a + *high, difference = a + (GF16_ORDER - *high);
+        *low = sum - (words)(sum < a); /* with the carry, as add_logs */
+        *high = difference - (words)(difference < a);
+    }
+}
+
 /* One layer of a Walsh-Hadamard transform. */
 static void walsh_layer(uint16_t *x, unsigned size, unsigned layer)
 {
     unsigned apart = 1u << layer;
+    if (apart >= WORDS) {
+        for (unsigned block = 0; block < size; block += 2 * apart)
+            walsh_block(x + block, apart);
+        return;
+    }
     for (unsigned block = 0; block < size; block += 2 * apart)
         for (unsigned i = block; i < block + apart; i++) {
             uint16_t a = x[i], b = x[i + apart];
@@ -67,6 +87,7 @@ struct rs16_repair {
     unsigned size, layers; /* of the locator: 2^layers positions */
     uint8_t *lost;         /* flags of positions */
     uint16_t *locator, *logs;
+    unsigned logs_layers; /* `logs` is the transform of so many layers; 0: it is none */
     struct gf16_stripe *syndrome, *values, *z;
 };
 
@@ -146,11 +167,10 @@ void rs16_repair_start(struct rs16_repair *r, const struct rs16_shape *s,
     for (unsigned i = 0; i < s->data; i++)
         lost += r->lost[m + i] = !symbols->has_data[i];
     assert(lost <= m);
-    for (unsigned i = 0; i < r->size; i++) {
+    for (unsigned i = 0; i < r->size; i++)
         r->locator[i] = r->lost[i];
-        r->logs[i] = r->kind.field->log[i];
-    }
     r->stripe = r->block = r->step = 0;
+    cut_stripe(&r->cut, symbols->len, 0);
     r->phase = LOCATE_LOST;
 }
 
@@ -181,14 +201,30 @@ static void multiply_logs(struct rs16_repair *r)
     }
 }
 
+/* The transform of the logarithms is that of the codeword before, when both are as large. */
+static bool begin_logs(struct rs16_repair *r)
+{
+    if (r->logs_layers == r->layers)
+        return false;
+    r->logs_layers = 0;
+    memcpy(r->logs, r->kind.field->log, r->size * sizeof *r->logs);
+    return true;
+}
+
 static unsigned locate_step(struct rs16_repair *r)
 {
     walsh_layer(r->phase == LOCATE_LOGS ? r->logs : r->locator, r->size, r->step);
-    if (++r->step == r->layers) {
-        if (r->phase == LOCATE_LOGS)
-            multiply_logs(r);
-        r->step = 0;
-        r->phase++;
+    if (++r->step < r->layers)
+        return r->size / 128 + 1;
+    r->step = 0;
+    if (r->phase == LOCATE_LOST && begin_logs(r)) {
+        r->phase = LOCATE_LOGS;
+    } else if (r->phase == LOCATE_BACK) {
+        r->phase = GATHER_LEAVES;
+    } else {
+        r->logs_layers = r->layers;
+        multiply_logs(r);
+        r->phase = LOCATE_BACK;
     }
     return r->size / 128 + 1;
 }
@@ -214,7 +250,7 @@ static void gather_leaf(struct rs16_repair *r, unsigned start)
     for (unsigned i = first; i < first + leaf_of(&r->cut); i++) {
         unsigned position = start + i;
         if (position >= end || r->lost[position]) {
-            memset(&r->values[i], 0, sizeof r->values[i]);
+            memset(&r->values[i], 0, r->cut.len);
             continue;
         }
         r->kind.math->load(&r->values[i], stripe_of(r, position), stripe_len(r));
@@ -232,7 +268,8 @@ static void spread_leaf(struct rs16_repair *r, unsigned start)
     cut_leaf_fft(&r->cut, r->values, r->step, start);
     for (unsigned i = first; i < first + leaf_of(&r->cut); i++)
         r->kind.math->scale(f, &r->values[i],
-                            r->lost[start + i] ? 0 : f->exp[r->locator[start + i] % GF16_ORDER]);
+                            r->lost[start + i] ? 0 : f->exp[r->locator[start + i] % GF16_ORDER],
+                            r->cut.len);
     cut_leaf_ifft(&r->cut, r->values, r->step, start);
 }
 
@@ -252,7 +289,8 @@ static void give_leaf(struct rs16_repair *r, unsigned start)
         if (!r->lost[start + i] || r->symbols.has_data[start + i - m])
             continue;
         r->kind.math->scale(f, &r->values[i],
-                            f->exp[(GF16_ORDER - r->locator[start + i] % GF16_ORDER) % GF16_ORDER]);
+                            f->exp[(GF16_ORDER - r->locator[start + i] % GF16_ORDER) % GF16_ORDER],
+                            r->cut.len);
         r->kind.math->store(&r->values[i], stripe_of(r, start + i), stripe_len(r));
     }
 }
@@ -277,6 +315,8 @@ static void next_phase(struct rs16_repair *r)
             r->block = 0;
             r->phase =
                 (size_t)++r->stripe * GF16_STRIPE < r->symbols.len ? GATHER_LEAVES : REPAIR_IDLE;
+            if (r->phase == GATHER_LEAVES)
+                cut_stripe(&r->cut, r->symbols.len, r->stripe);
         }
         break;
     default:

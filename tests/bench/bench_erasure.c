@@ -150,10 +150,9 @@ int main(int argc, char **argv)
                 m == 0 && i == 0);
     static struct gf16 field;
     gf16_init(&field);
-    for (unsigned m = 0; m < 2; m++)
+    for (unsigned m = 0; gf16_available(m) != NULL; m++)
         for (unsigned i = 0; i < (quick ? 1 : 3); i++)
-            run(NULL, &field, m == 0 ? gf16_fastest() : &gf16_portable, wide[i].rate, wide[i].span,
-                quick ? 2 : 10, false);
+            run(NULL, &field, gf16_available(m), wide[i].rate, wide[i].span, quick ? 2 : 10, false);
     printf("\n]\n");
     return 0;
 }
