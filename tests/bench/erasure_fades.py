@@ -20,10 +20,11 @@ SIZE, WARM, TAIL = 500000, 10, 20      # octets of a bundle; s at the beginning 
 T95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26, 14: 2.14, 19: 2.09}  # two-sided, by degrees of freedom
 
 
-def write_node(folder, number, code):
+def write_node(folder, number, code, **more):
+    """The file of a node; `more` are keys of its link."""
     peer = 3 - number
     keys = {"name": "it", "adapter": "ltp-udp", "peer": f"ipn:{peer}.0", "local": f"10.0.0.{number}:1113", "remote": f"10.0.0.{peer}:1113",
-            "rate": "100Mbit/s", "owlt": "1.28s", "rto": "2.6s", "sessions": 400}
+            "rate": "100Mbit/s", "owlt": "1.28s", "rto": "2.6s", "sessions": 400, **more}
     if code:
         keys["erasure"] = f"{{mode: rs, rate: {code[0]}, span: {code[1]}{''.join(f', {word}: yes' for word in code[2])}}}"
     path = os.path.join(folder, f"node{number}.yaml")
