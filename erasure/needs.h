@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#define NEEDS_MARGIN 2.5
+#define NEEDS_MARGIN 3.5
 #define NEEDS_FIRST 8   /* matrices, before them the full number is sent */
 #define NEEDS_WEIGHT 32 /* matrices whose needs count */
 #define NEEDS_STEP 16   /* a step is this part of the present number */
