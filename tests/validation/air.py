@@ -196,7 +196,7 @@ def fibre_coupling(bin_dir):
         power = np.abs((np.exp(1j * phase) * mode).sum(axis=1)) ** 2 / plane
         beyond = math.exp(-values(bin_dir, ("residual", len(names) + 1))[0] * ratio ** (5 / 3))
         yield Row(f"Mean coupling, {modes} modes corrected, variance left {variance} rad²", "3000 drawn wave fronts, overlap with the mode", float(power.mean()) * beyond,
-                  values(bin_dir, ("coupling", modes, f"{ratio:.12g}"))[0], 0.03 + 0.15 * variance)
+                  values(bin_dir, ("coupling", modes, f"{ratio:.12g}"))[0], 0.03 + 0.15 * variance, deviation=float(power.std() / power.mean()) / len(power) ** 0.5)
 
 
 @check("Air")

@@ -5,15 +5,10 @@ import random
 from statistics import NormalDist
 
 import numpy as np
-from rows import Row, blocks_error, check, powers, runs_of
+from rows import Row, blocks_error, check, drawn, moment, powers, runs_of
 
 NORMAL = NormalDist()
-DEVIATIONS = 4  # of the mean that is drawn
 DECAY = 2.90449  # (1 + x + x²/3) e^(−x) is 1/e there
-
-
-def moment(claim, against, want, sample):
-    return Row(claim, against, want, float(np.mean(sample)), DEVIATIONS * blocks_error(sample), relative=False)
 
 
 @check("Fades")
@@ -53,8 +48,8 @@ def gamma_gamma(bin_dir):
     rng = np.random.default_rng(1)
     share = (rng.gamma(a, 1 / a, 4_000_000) * rng.gamma(b, 1 / b, 4_000_000) < 0.3).mean()
     below = p < 0.3
-    yield Row("… share of the time below 0.3 of the mean", "products of 4 million pairs of numpy's gamma numbers", float(share), float(below.mean()),
-              DEVIATIONS * math.hypot(blocks_error(below), math.sqrt(share / 4e6)), relative=False)
+    yield drawn("… share of the time below 0.3 of the mean", "products of 4 million pairs of numpy's gamma numbers", float(share), float(below.mean()),
+                math.hypot(blocks_error(below), math.sqrt(share / 4e6)))
 
 
 @check("Fades")
@@ -77,13 +72,38 @@ def rice(bin_dir):
     for db in (0, -3, -5):
         u = (db * math.log(10) / 10 + sigma**2 / 2) / sigma
         down = crossings(p, 10 ** (db / 10))
-        yield Row(f"Lognormal, index 0.3, coherence 10 ms: fades below {db} dB a second", "Rice's formula", zero * math.exp(-u * u / 2), float(down.mean()) / step,
-                  DEVIATIONS * blocks_error(down) / step, relative=False, unit="/s")
+        yield drawn(f"Lognormal, index 0.3, coherence 10 ms: fades below {db} dB a second", "Rice's formula", zero * math.exp(-u * u / 2), float(down.mean()) / step,
+                    blocks_error(down) / step, unit="/s")
         share = NORMAL.cdf(u)
         duration = share / (zero * math.exp(-u * u / 2))
         got = float((p < 10 ** (db / 10)).mean()) / float(down.mean()) * step
-        yield Row(f"… their mean duration below {db} dB", "share of the time / Rice's formula", 1e3 * duration, 1e3 * got,
-                  DEVIATIONS * blocks_error(down) / float(down.mean()) * 1.5, unit="ms")
+        yield drawn(f"… their mean duration below {db} dB", "share of the time / Rice's formula", 1e3 * duration, 1e3 * got,
+                    blocks_error(down) / float(down.mean()) * 1.5, relative=True, unit="ms")
+
+
+def density(f, corner, end):
+    """Scintillation behind a point receiver (Tatarskii 1971): flat, then f^(−8/3), up to the inner scale."""
+    return (1 + (f / corner) ** 2) ** (-4 / 3) * np.exp(-((f / end) ** 2))
+
+
+@check("Fades")
+def rice_of_a_point(bin_dir):
+    """The corner is that of a correlation of 1/e at the coherence time; crossings of the median by the spectrum's second moment."""
+    coherence, inner, step = 100e-3, 2e-3, 0.1e-3
+    end = 5.92 / inner / (2 * math.pi)
+    f = np.geomspace(1e-3, 8 * end, 200_000)
+    width = np.gradient(f)
+    low, high = 0.1, 100.0
+    for _ in range(40):
+        corner = math.sqrt(low * high)
+        s = density(f, corner, end) * width
+        low, high = (corner, high) if (s * np.cos(2 * np.pi * f * coherence)).sum() / s.sum() > 1 / math.e else (low, corner)
+    want = math.sqrt((s * f**2).sum() / s.sum())
+    p = powers(bin_dir, "--scintillation", "lognormal", "--index", "0.3", "--coherence", "100ms", "--spectrum", "point", "--inner", "2ms", "--step", "0.1ms",
+               "-n", "2000000", "-s", "5")
+    down = crossings(p, 1 / math.sqrt(1.3))
+    yield Row("Spectrum `point`, coherence 100 ms, inner scale 2 ms: crossings of the median a second", "Rice's formula, integral of Tatarskii's spectrum", want,
+              float(down.mean()) / step, 0.2, unit="/s", deviation=blocks_error(down) / step / want)
 
 
 @check("Fades")
@@ -136,9 +156,13 @@ def published(bin_dir):
         bad = np.array([n for b, n in runs[1:-1] if b]) / 10
         good = np.array([n for b, n in runs[1:-1] if not b]) / 10
         found = (bad.sum() / (bad.sum() + good.sum()), bad.mean(), bad.std(), good.mean(), good.std())
+        mean_errors = [float(x.std() / len(x) ** 0.5 / x.mean()) for x in (bad, good)]
+        deviation_errors = [float((((x - x.mean()) ** 2).var() / len(x)) ** 0.5 / 2 / x.var()) for x in (bad, good)]
+        errors = ((1 - found[0]) * math.hypot(*mean_errors), mean_errors[0], deviation_errors[0], mean_errors[1], deviation_errors[1])
         names = ("share of bad time", "mean of bad runs", "deviation of bad runs", "mean of good runs", "deviation of good runs")
-        for what, a, b in zip(names, want, found):
-            yield Row(f"Trace {name}: {what}", "published table (Caini et al. 2023)", a, float(b), 0.02, unit="" if a < 0.5 and "share" in what else "ms")
+        for what, a, b, error in zip(names, want, found, errors):
+            yield Row(f"Trace {name}: {what}", "published table (Caini et al. 2023)", a, float(b), 0.02, unit="" if a < 0.5 and "share" in what else "ms",
+                      deviation=float(error))
 
 
 @check("Traces")
@@ -166,8 +190,8 @@ def equilibrium(bin_dir):
         runs = runs_of(bin_dir, "--preset", "H", "-n", "100", "-s", str(5000 + seed))
         found.append(sum(n for b, n in runs if b) / 100)
     error = math.hypot(np.std(shares) / len(shares) ** 0.5, np.std(found) / len(found) ** 0.5)
-    yield Row("Trace H: share of bad time in the first 10 ms, 400 seeds", "renewal process in Python, begun 0.3 s before", float(np.mean(shares)),
-              float(np.mean(found)), DEVIATIONS * error, relative=False)
+    yield drawn("Trace H: share of bad time in the first 10 ms, 400 seeds", "renewal process in Python, begun 0.3 s before", float(np.mean(shares)),
+                float(np.mean(found)), error)
 
 
 @check("Traces")
@@ -179,7 +203,6 @@ def gaps(bin_dir):
     sums = state.reshape(-1, int(window * 10)).sum(axis=1) / 10
     (mg, kg), (mb, kb) = good, bad
     want = window * (mg**2 * mb**2 / kb + mb**2 * mg**2 / kg) / (mg + mb) ** 3
-    yield Row("Renewal, gamma runs of 10 and 4 ms: share of bad time", "μb / (μg + μb)", mb / (mg + mb), float(state.mean()),
-              DEVIATIONS * math.sqrt(want / 4e6 / window), relative=False)
-    yield Row("… deviation of the bad time in 2 s", "√(T (μg² σb² + μb² σg²) / (μg + μb)³)", math.sqrt(want), float(sums.std(ddof=1)),
-              DEVIATIONS / math.sqrt(2 * len(sums)), unit="ms")
+    yield drawn("Renewal, gamma runs of 10 and 4 ms: share of bad time", "μb / (μg + μb)", mb / (mg + mb), float(state.mean()), math.sqrt(want / 4e6 / window))
+    yield drawn("… deviation of the bad time in 2 s", "√(T (μg² σb² + μb² σg²) / (μg + μb)³)", math.sqrt(want), float(sums.std(ddof=1)),
+                1 / math.sqrt(2 * len(sums)), relative=True, unit="ms")

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from rows import Row, check, run
+from rows import Row, check, drawn, run
 
 # number of the curve (chan_code.h), PPM order, rate, detected background photons in a slot, a level (dB) in the middle of the curve
 CURVES = (
@@ -18,6 +18,7 @@ CURVES = (
 )
 DRAWN = 200  # codewords
 POINT = 300  # those of the point of the curve (docs/scenario.md)
+LAST = 4000  # those of the last point
 
 
 def rate_of(text):
@@ -64,10 +65,12 @@ def hpe_gap(bin_dir):
     for number, order, rate, background, _ in CURVES:
         best = limit(order, rate_of(rate), background)
         levels = [best + 0.001 * k for k in range(-1000, 3000)]
-        there = next(level for level, loss in zip(levels, losses(bin_dir, number, levels)) if loss <= 1e-3)
+        curve = losses(bin_dir, number, levels)
+        at = next(k for k, loss in enumerate(curve) if loss <= 1e-3)
+        there, slope = levels[at], math.log(curve[at - 20] / curve[at]) / 0.02  # of the logarithm, per dB
         against = "0 to 1 dB: capacity; Moision and Hamkins 2005" + ("" if order == 64 else ", for 64-PPM")
         yield Row(f"HPE, {order}-PPM, rate {rate}, background {background:g}: level for a loss of 10⁻³ above that of capacity ({best:.2f} dB)", against, 0.5,
-                  there - best, 0.5, relative=False, unit="dB")
+                  there - best, 0.5, relative=False, unit="dB", deviation=1 / math.sqrt(LAST * 1e-3) / slope)
 
 
 def again(bin_dir, curves):
@@ -76,9 +79,8 @@ def again(bin_dir, curves):
         want = losses(bin_dir, number, [level])[0]
         lost = int(run(bin_dir, "scppm", str(order), rate, f"{background:g}", str(level), str(DRAWN), "77").split()[1]) / DRAWN
         share = (DRAWN * lost + POINT * want) / (DRAWN + POINT)
-        bound = 4 * math.sqrt(share * (1 - share) * (1 / DRAWN + 1 / POINT))  # four standard errors of the difference
-        yield Row(f"HPE, {order}-PPM, rate {rate}, background {background:g}: loss at {level} dB", f"scppm.c, as the curve; another seed, {DRAWN} codewords", lost, want,
-                  bound, relative=False)
+        yield drawn(f"HPE, {order}-PPM, rate {rate}, background {background:g}: loss at {level} dB", f"scppm.c, as the curve; another seed, {DRAWN} codewords", lost, want,
+                    math.sqrt(share * (1 - share) * (1 / DRAWN + 1 / POINT)))
 
 
 @check("Receiver")

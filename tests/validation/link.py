@@ -10,7 +10,7 @@ import random
 import tempfile
 
 import numpy as np
-from rows import Row, check, play, run
+from rows import Row, blocks_error, check, drawn, play, proportion, run
 
 S = 10**9
 
@@ -37,6 +37,29 @@ def codel(bin_dir):
 
 
 @check("Queue and line")
+def limits(bin_dir):
+    """The same model with tail drop, CoDel that marks, and marks by a threshold."""
+    import queue_test
+    counts, wrong, frames_in_all = collections.Counter(), 0, 0
+    for seed in range(40):
+        draw = random.Random(2000 + seed)
+        rate, limit, mark = draw.choice((1_000_000, 9_999_991, 100_000_000)), draw.choice((20_000, 200_000)), draw.choice((0, 2_000_000))
+        codel = draw.choice((None, (5_000_000, 100_000_000, True)))
+        text = f"  codel: {{target: {codel[0]}ns, interval: {codel[1]}ns, ecn: yes}}\n" if codel else "  changes: [{at: 366d, iid: 0}]\n"  # counted byte by byte with both
+        frames = queue_test.draw_frames(draw, rate)
+        model = queue_test.Model(rate, 42, limit, codel, mark)
+        for i, (t, length, ecn) in enumerate(frames, 1):
+            model.input(i, t, length, ecn)
+        model.run(1 << 62)
+        got = play(bin_dir, f"overhead: 42B\nforward:\n  rate: {rate}bit/s\n  queue: {limit}B\n  mark: {mark}ns\n{text}", frames)
+        wrong += sum(a != b for a, b in zip(sorted(model.told), got)) + abs(len(got) - len(model.told))
+        frames_in_all += len(frames)
+        counts.update(what for _, what, _, _ in got)
+    yield Row(f"Limits and marks, {frames_in_all} frames of 40 random queues ({counts['queue']} dropped at a full queue, {counts['mark']} marked): fates and times that differ",
+              "tail drop, RFC 8289 §5 and RFC 8257 in Python", 0, wrong, 0, relative=False)
+
+
+@check("Queue and line")
 def waiting(bin_dir):
     """M/D/1: the mean wait of Poisson arrivals is load × service / 2 (1 − load) (Pollaczek and Khinchine)."""
     draw = random.Random(8)
@@ -48,9 +71,8 @@ def waiting(bin_dir):
             frames.append((int(now), 1000, 0))
         got = play(bin_dir, "overhead: 0B\nforward: {rate: 80Mbit/s, queue: none}\n", frames)
         waits = np.array([t - frames[number - 1][0] - service for number, _, t, _ in got], dtype=float)
-        blocks = np.array([b.mean() for b in np.array_split(waits, 40)])
-        yield Row(f"Line, Poisson arrivals at load {load}: mean wait", "Pollaczek and Khinchine (M/D/1)", load * service / 2 / (1 - load) / 1000,
-                  float(waits.mean()) / 1000, 4 * float(blocks.std(ddof=1)) / 40**0.5 / 1000, relative=False, unit="µs")
+        yield drawn(f"Line, Poisson arrivals at load {load}: mean wait", "Pollaczek and Khinchine (M/D/1)", load * service / 2 / (1 - load) / 1000,
+                    float(waits.mean()) / 1000, blocks_error(waits, 40) / 1000, unit="µs")
 
 
 @check("Queue and line")
@@ -81,9 +103,9 @@ def independent(bin_dir):
     lost = np.zeros(n)
     for number, what, _, _ in got:
         lost[number - 1] = what != "out"
-    yield Row("Independent losses of 0.1: share lost", "as asked for", p, float(lost.mean()), 4 * math.sqrt(p * (1 - p) / n), relative=False)
+    yield proportion("Independent losses of 0.1: share lost", "as asked for", p, float(lost.mean()), n)
     pairs = lost[1:] * lost[:-1]
-    yield Row("… two in a row", "0.01", p * p, float(pairs.mean()), 4 * math.sqrt(p * p / n * 1.4), relative=False)
+    yield drawn("… two in a row", "0.01", p * p, float(pairs.mean()), math.sqrt(p * p / n * 1.4))
 
 
 def simulate(bin_dir, *arguments):
@@ -91,18 +113,22 @@ def simulate(bin_dir, *arguments):
 
 
 def chain(n, p):
-    """Mean cycles of n segments of which Bin(n − 1, p) are lost and sent again: the last is the checkpoint, which its timer repeats."""
-    mean = [0.0, 0.0]
+    """Mean and variance of the cycles of n segments of which Bin(n − 1, p) are lost and sent again: the last is the checkpoint, which its timer repeats."""
+    mean, square = [0.0, 0.0], [0.0, 0.0]
     for m in range(2, n + 1):
-        mean.append(sum(math.comb(m - 1, k) * p**k * (1 - p) ** (m - 1 - k) * (1 + mean[k]) for k in range(1, m)))
-    return mean[n]
+        chances = [(k, math.comb(m - 1, k) * p**k * (1 - p) ** (m - 1 - k)) for k in range(1, m)]
+        mean.append(sum(chance * (1 + mean[k]) for k, chance in chances))
+        square.append(sum(chance * (1 + 2 * mean[k] + square[k]) for k, chance in chances))
+    return mean[n], square[n] - mean[n] ** 2
 
 
 def cycles(bin_dir, bundle, n, duration):
     for p in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3):
         r = simulate(bin_dir, "--recovery", "plain", "--rto", "30ms", "--bundle", bundle, "--follow", "yes", "--trace", f"iid:{p}", "--sessions", "20",
                      "--duration", duration)
-        yield Row(f"`plain`, {n} segments, losses of {p}: retransmission cycles", "chain n → Bin(n − 1, p)", chain(n, p), r["retx_cycles_mean"], 0.01)
+        mean, variance = chain(n, p)
+        yield Row(f"`plain`, {n} segments, losses of {p}: retransmission cycles", "chain n → Bin(n − 1, p)", mean, r["retx_cycles_mean"], 0.01,
+                  deviation=math.sqrt(variance / r["sessions_timed"]) / mean)
 
 
 @check("LTP in helio-sim")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of docs/figures/optical.py: what helio-trace and a scenario's channel draw beside closed forms; the greatest error of each."""
+import math
+
 import optical
 from rows import Row, check
 
@@ -22,8 +24,9 @@ def parts(bin_dir):
         numbers = optical.PARTS[name](bin_dir)
         drawn, closed = (flat(numbers[key + ("_db" if "drawn_db" in numbers else "")]) for key in ("drawn", "closed"))
         worst = max(zip(drawn, closed), key=lambda pair: abs(pair[0] - pair[1]) - relative * abs(pair[1]) - absolute)
+        scatter = math.sqrt(sum((a - b) ** 2 for a, b in zip(drawn, closed)) / len(drawn))
         yield Row(f"{CLAIMS[name]}, the worst of {len(drawn)} points", "docs/figures/optical.py", worst[1], worst[0],
-                  relative * abs(worst[1]) + absolute, relative=False)
+                  relative * abs(worst[1]) + absolute, relative=False, deviation=scatter)
     spectra = optical.PARTS["spectra"](bin_dir)
     for kind, slope in spectra["wanted"].items():
-        yield Row(f"Slope of the spectrum `{kind}`", "Tatarskii 1971; Clifford 1971", slope, spectra["slope"][kind], 0.25, relative=False)
+        yield Row(f"Slope of the spectrum `{kind}`", "Tatarskii 1971; Clifford 1971", slope, spectra["slope"][kind], 0.25, relative=False, deviation=math.nan)

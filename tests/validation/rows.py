@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the checks have in common: a row of the page, and the programs that are run."""
 import dataclasses
+import math
 import os
 import subprocess
 import tempfile
@@ -8,11 +9,12 @@ import tempfile
 import _paths  # noqa: F401
 
 RUN_LIMIT_S = 1800
+DEVIATIONS = 4  # standard errors: the bound of a figure that is drawn
 
 
 @dataclasses.dataclass
 class Row:
-    """A figure beside the one it should be. The bound is of the error: relative (a share) or absolute (in the figure's unit)."""
+    """A figure beside the one it should be. The bound is of the error: relative (a share) or absolute (in the figure's unit). So is the standard error; 0: none, not a number: not known."""
     claim: str
     against: str
     want: float
@@ -20,6 +22,7 @@ class Row:
     bound: float
     relative: bool = True
     unit: str = ""
+    deviation: float = 0.0
 
     @property
     def error(self):
@@ -34,8 +37,9 @@ class Row:
 
         def size(x):
             return f"{100 * x:.2g} %" if self.relative else f"{x:.2g}{unit}"
+        spread = "–" if math.isnan(self.deviation) else size(self.deviation) if self.deviation > 1e-9 * self.bound else "none"
         error = size(self.error) if self.error > self.bound / 100 else f"< {size(self.bound / 100)}" if self.bound > 0 else "0"
-        return [self.claim, self.against, f"{self.want:.5g}{unit}", f"{self.found:.5g}{unit}", error, size(self.bound)]
+        return [self.claim, self.against, f"{self.want:.5g}{unit}", f"{self.found:.5g}{unit}", error, spread, size(self.bound)]
 
 
 def check(part, fast=True):
@@ -81,3 +85,19 @@ def blocks_error(values, n=50):
     import numpy as np
     means = np.array([b.mean() for b in np.array_split(np.asarray(values, dtype=float), n)])
     return float(means.std(ddof=1) / n ** 0.5)
+
+
+def drawn(claim, against, want, found, error, relative=False, unit=""):
+    """A figure that is drawn, within four of its standard errors."""
+    return Row(claim, against, want, found, DEVIATIONS * error, relative, unit, error)
+
+
+def moment(claim, against, want, sample):
+    """The mean of a sample that is drawn."""
+    import numpy as np
+    return drawn(claim, against, want, float(np.mean(sample)), blocks_error(sample))
+
+
+def proportion(claim, against, p, found, n):
+    """A share of n independent draws."""
+    return drawn(claim, against, p, found, (p * (1 - p) / n) ** 0.5)
