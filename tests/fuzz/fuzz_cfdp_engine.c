@@ -2,81 +2,10 @@
 /* What a peer may send: PDUs, each behind an octet of time and one of length, to an entity that
  * also sends a file to it. Its answers come back to it. The engine's own checks hold after each. */
 #include <assert.h>
-#include <stdlib.h>
 
-#include "cfdp/engine.h"
+#include "tests/fuzz/cfdp_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static int open_source(void *context, struct cfdp_id id, const char *name, bool listing,
-                       uint64_t *size, void **file)
-{
-    (void)context, (void)id, (void)listing;
-    if (name[0] == 'm')
-        return HELIO_ENOENT;
-    *size = 3000;
-    *file = malloc(1);
-    return *file == NULL ? HELIO_ENOMEM : 0;
-}
-
-static int open_partial(void *context, struct cfdp_id id, void **file)
-{
-    (void)context, (void)id;
-    *file = malloc(1);
-    return *file == NULL ? HELIO_ENOMEM : 0;
-}
-
-static int64_t read_zeros(void *context, void *file, uint64_t offset, uint8_t *out, size_t len)
-{
-    (void)context, (void)file, (void)offset;
-    memset(out, 0, len);
-    return (int64_t)len;
-}
-
-static int write_nothing(void *context, void *file, uint64_t offset, struct slice octets)
-{
-    (void)context, (void)file, (void)offset, (void)octets;
-    return 0;
-}
-
-static int place(void *context, struct cfdp_id id, void *file, const char *name, uint64_t size)
-{
-    (void)context, (void)id, (void)file, (void)size;
-    return name[0] == 'x' ? HELIO_EEXIST : 0;
-}
-
-static void close_file(void *context, struct cfdp_id id, void *file, bool discard)
-{
-    (void)context, (void)id, (void)discard;
-    free(file);
-}
-
-static unsigned act(void *context, unsigned action, const char *first, const char *second)
-{
-    (void)context, (void)second;
-    return first[0] == 'x' ? 1 : action == CFDP_DENY_FOLDER ? 2 : 0;
-}
-
-static int journal(void *context, struct cfdp_id id, struct slice record)
-{
-    (void)context, (void)id, (void)record;
-    return 0;
-}
-
-static void forget(void *context, struct cfdp_id id)
-{
-    (void)context, (void)id;
-}
-
-static int reserve(void *context, uint64_t next)
-{
-    (void)context, (void)next;
-    return 0;
-}
-
-static const struct cfdp_files files = {open_source, open_partial, read_zeros, write_nothing,
-                                        place,       close_file,   act,        journal,
-                                        forget,      reserve};
 
 static void drain(struct cfdp *e, tick now)
 {
