@@ -37,6 +37,11 @@ LINKS = (
     "{{name: tcp, adapter: tcpcl, peer: ipn:5.0, local: '127.0.0.1:{tcp[2]}', remote: '127.0.0.1:{tcp[3]}', peers: 2}}",
     "{{name: udp, adapter: udp, peer: ipn:6.0, local: '127.0.0.1:{udp[4]}', remote: '127.0.0.1:{udp[5]}'}}",
     "{{name: bibe, adapter: bibe, peer: ipn:7.0, local: ipn:1.12, remote: ipn:7.12}}",
+    "{{name: stcp, adapter: stcp, peer: ipn:8.0, local: '127.0.0.1:{tcp[4]}', remote: '127.0.0.1:{tcp[5]}'}}",
+    "{{name: mtcp, adapter: mtcp, peer: ipn:10.0, local: '127.0.0.1:{tcp[6]}', source: any}}",
+    "{{name: path, adapter: tcpcl, peer: ipn:11.0, local_path: {out}/link.sock}}",
+    "{{name: stream, adapter: ltp-udp, peer: ipn:12.0, local: '127.0.0.1:{tcp[7]}', remote: '127.0.0.1:{tcp[8]}', rto: 30ms, frames: {{mode: aos, port: listen}}}}",
+    "{{name: file, adapter: ltp-udp, peer: ipn:13.0, local: '127.0.0.1:{udp[6]}', remote: '127.0.0.1:{udp[7]}', rto: 30ms, frames: {{mode: aos, port: file, record: {out}/record}}}}",
 )
 
 
@@ -95,7 +100,7 @@ class StartupTest(StartupCase):
         os.chmod(os.path.join(out, "auth.key"), 0o600)
         with open(os.path.join(out, "plan.txt"), "w") as f:
             f.write("a contact +0 +100000 1 2 1000000\na range +0 +100000 1 2 1\n")
-        places = {"out": out, "udp": self.lab.udp_ports(6), "tcp": self.lab.udp_ports(4)}
+        places = {"out": out, "udp": self.lab.udp_ports(8), "tcp": self.lab.udp_ports(9)}
         path = os.path.join(out, "node.yaml")
         with open(path, "w") as f:
             f.write(NODE.format(links="\n".join("  - " + text.format(**places) for text in links), **places))
@@ -105,7 +110,7 @@ class StartupTest(StartupCase):
         self.check("calls", "is ready", self.node(LINKS), r"heliod: |error: |node.yaml", 100)
 
     def test_node_memory(self):
-        self.check("memory", "is ready", self.node(LINKS[::-1]), r"heliod: |error: |node.yaml", 100)
+        self.check("memory", "is ready", self.node(LINKS[5::-1]), r"heliod: |error: |node.yaml", 100)
 
     def test_check_without_memory(self):
         """The configuration may be right: this is a failure (1), and no mistake in it (2)."""
