@@ -55,7 +55,7 @@ struct uv_world {
     struct uv_bell *writers_bell;
     struct uv_lookups *lookups; /* NULL: no question yet, or the world has ended */
     struct readers readers;     /* data of the loop */
-    bool ended;
+    bool ended;                 /* uv_world_end was called */
 };
 
 static struct uv_world *uv_world_of(const struct world *w)
@@ -273,7 +273,6 @@ static void forget_lookup(struct world *w, struct lookup *l)
 
 static void end_lookups(struct uv_world *u)
 {
-    u->ended = true;
     uv_lookups_close(u->lookups);
     u->lookups = NULL;
 }
@@ -363,22 +362,38 @@ int uv_world_open(struct world **out)
     return 0;
 }
 
+static void close_own(struct uv_world *u)
+{
+    uv_handle_t *own[] = {(uv_handle_t *)&u->timer, (uv_handle_t *)&u->idle,
+                          (uv_handle_t *)&u->prepare, (uv_handle_t *)&u->check};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        uv_close(own[i], NULL);
+}
+
 void uv_world_run(struct world *w)
 {
-    uv_run(uv_world_loop(w), UV_RUN_DEFAULT);
+    struct uv_world *u = uv_world_of(w);
+    uv_run(&u->loop, UV_RUN_DEFAULT);
+    if (!u->ended || uv_is_closing((uv_handle_t *)&u->timer))
+        return;
+    while (world_due(w) == 0) { /* a handle that closed has set it */
+        uv_idle_start(&u->idle, on_idle);
+        uv_run(&u->loop, UV_RUN_DEFAULT);
+    }
+    close_own(u);
+    uv_run(&u->loop, UV_RUN_DEFAULT);
 }
 
 void uv_world_end(struct world *w)
 {
     struct uv_world *u = uv_world_of(w);
-    uv_handle_t *own[] = {(uv_handle_t *)&u->timer, (uv_handle_t *)&u->idle,
-                          (uv_handle_t *)&u->prepare, (uv_handle_t *)&u->check};
+    u->ended = true;
     end_writers(u);
     end_pool(u);
     end_lookups(u);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (!uv_is_closing(own[i]))
-            uv_close(own[i], NULL);
+    uv_unref((uv_handle_t *)&u->timer);
+    uv_unref((uv_handle_t *)&u->prepare);
+    uv_unref((uv_handle_t *)&u->check);
 }
 
 int uv_world_free(struct world *w)

@@ -20,8 +20,9 @@ int uv_world_writers(struct world *w, unsigned threads);
 /* Runs until uv_world_end was called and everything that was opened in the world has closed. */
 void uv_world_run(struct world *w);
 
-/* Stops the world: no alarm fires, no work is done in other threads (pending work is reported as
- * not done), no look-up is reported, and no round ends. Only closing handles remain. */
+/* Stops the world: no work is done in other threads (pending work is reported as not done), and no
+ * look-up is reported. Only handles that close remain, and alarms set to 0, which they may wait
+ * for. Other alarms fire only if a handle takes so long to close. */
 void uv_world_end(struct world *w);
 
 /* After uv_world_run; NULL is allowed. 0, or HELIO_E* when a handle was left open, which is lost.

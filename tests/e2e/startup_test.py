@@ -110,7 +110,11 @@ class StartupTest(StartupCase):
         self.check("calls", "is ready", self.node(LINKS), r"heliod: |error: |node.yaml", 100)
 
     def test_node_memory(self):
-        self.check("memory", "is ready", self.node(LINKS[5::-1]), r"heliod: |error: |node.yaml", 100)
+        self.check("memory", "is ready", self.node(LINKS[::-1]), r"heliod: |error: |node.yaml", 100)
+
+    def test_first_link_of_stream(self):
+        """A port that closes in several steps, of an endpoint that gets no link."""
+        self.check("memory", "is ready", self.node([LINKS[9], LINKS[0]]), r"heliod: |error: |node.yaml", 100)
 
     def test_check_without_memory(self):
         """The configuration may be right: this is a failure (1), and no mistake in it (2)."""
