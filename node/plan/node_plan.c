@@ -93,7 +93,7 @@ static int read_plan(const struct config *c, uint64_t seed, tick wall, const cha
 
 static int no_memory(struct conf_errors *e)
 {
-    conf_error(e, 0, "%s", helio_strerror(HELIO_ENOMEM));
+    conf_no_memory(e, 0);
     return HELIO_ENOMEM;
 }
 
@@ -448,7 +448,7 @@ int node_plan_open(struct node *n)
     node_plan_file_free(&f);
     if (rc < 0 && e->len == 0)
         say(&n->say, LEVEL_ERROR, "plan: %s: %s", path, helio_strerror(rc));
-    n->misconfigured = rc < 0 && e->len > 0;
+    n->misconfigured = rc < 0 && rc != HELIO_ENOMEM && e->len > 0 && !e->no_memory;
     if (rc == 0 && !n->plan->dated)
         say(&n->say, LEVEL_INFO, "plan: %s has no dates: its times count from now", path);
     for (size_t i = 0; i < e->len; i++)

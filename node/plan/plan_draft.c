@@ -64,7 +64,7 @@ static int grow_list(void **list, size_t len, size_t *cap, size_t size, uint32_t
     size_t more = *cap == 0 ? 64 : *cap * 2;
     void *grown = realloc(*list, more * size);
     if (grown == NULL) {
-        conf_error(e, line, "out of memory");
+        conf_no_memory(e, line);
         return -1;
     }
     *list = grown;
@@ -154,6 +154,7 @@ static void report_item(int rc, const char *what, uint64_t from, uint64_t to, ui
     else
         conf_error(e, line, "%s %" PRIu64 " to %" PRIu64 ": %s", what, from, to,
                    helio_strerror(rc));
+    e->no_memory = e->no_memory || rc == HELIO_ENOMEM;
 }
 
 /* Of two that start together the longer one is first, then the faster one. */
@@ -291,6 +292,7 @@ static void tell_contact(const struct plan *p, const struct plan_contact *c, int
     else
         conf_error(e, 0, "contact %" PRIu64 " to %" PRIu64 ": %s", c->from, c->to,
                    helio_strerror(rc));
+    e->no_memory = e->no_memory || rc == HELIO_ENOMEM;
 }
 
 static void tell_range(const struct plan *p, const struct plan_range *r, int rc, tick start,
@@ -307,6 +309,7 @@ static void tell_range(const struct plan *p, const struct plan_range *r, int rc,
     else
         conf_error(e, 0, "range %" PRIu64 " to %" PRIu64 ": %s", r->from, r->to,
                    helio_strerror(rc));
+    e->no_memory = e->no_memory || rc == HELIO_ENOMEM;
 }
 
 /* Takes the first ones out again; they are what their nodes and starts name. */

@@ -33,6 +33,7 @@ static char *read_all(FILE *f, size_t *len, struct conf_errors *e)
 {
     size_t cap = 1 << 16;
     char *data = malloc(cap);
+    bool large = false;
     *len = 0;
     while (data != NULL && !feof(f) && !ferror(f)) {
         size_t got = fread(data + *len, 1, cap - *len, f);
@@ -44,13 +45,16 @@ static char *read_all(FILE *f, size_t *len, struct conf_errors *e)
         *len += got;
         if (*len < cap)
             continue;
-        char *more = cap >= FILE_MAX ? NULL : realloc(data, cap *= 2);
+        large = cap >= FILE_MAX;
+        char *more = large ? NULL : realloc(data, cap *= 2);
         if (more == NULL)
             free(data);
         data = more;
     }
-    if (data == NULL) {
-        conf_error(e, 0, "too large: out of memory");
+    if (large) {
+        conf_error(e, 0, "too large: a plan has at most %d GiB", (int)(FILE_MAX >> 30));
+    } else if (data == NULL) {
+        conf_no_memory(e, 0);
     } else if (ferror(f)) {
         conf_error(e, 0, "cannot be read: %s", strerror(errno));
         free(data);

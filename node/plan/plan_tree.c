@@ -126,7 +126,7 @@ static bool read_item(struct item *item, const struct conf_tree *map, const char
     struct conf_part part = {table, item, set};
     size_t before = e->total;
     if (conf_options_default(table, item, set) < 0)
-        conf_error(e, map->line, "out of memory");
+        conf_no_memory(e, map->line);
     conf_section_read(map, where, &part, 1, words, e);
     return e->total == before;
 }
