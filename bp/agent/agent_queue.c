@@ -355,9 +355,11 @@ static bool await_bytes(struct agent *a, struct queue *q, struct forwarding *fir
         memory_shrink(a);
         return true;
     }
+    const bool waits = !list_empty(&q->sending_wait);
     sending_wait(a, q);
     trim_front(a, q, first->band, PREFETCH);
-    if (memory_full(a, 0))
+    /* Once in a poll: a copy whose bytes are released takes those of another copy at once. */
+    if (!waits && memory_full(a, 0))
         bands_each_front(&q->bands, release_list, a);
     return false;
 }
@@ -461,7 +463,7 @@ int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
     if (waste_rests(a, q))
         return 0;
     struct forwarding *next = q->open ? sending_next(a, q) : NULL;
-    if (next != NULL)
+    if (next != NULL && (next->buf != NULL || may_load_first(a, q, next)))
         queue_return(a, next);
     for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
         const enum bundle_priority turn = bands_turn(&q->bands);
