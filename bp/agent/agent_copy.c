@@ -236,8 +236,9 @@ void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, b
 {
     assert(o->fan != NULL && !o->forwarding.loading);
     if (bytes == NULL) {
-        copies_each(a, o,
-                    damaged || ++o->load_failures == LOAD_TRIES ? end_unreadable : retry_copy);
+        if (o->load_failures < LOAD_TRIES) /* copies that are given stay longer */
+            o->load_failures++;
+        copies_each(a, o, damaged || o->load_failures == LOAD_TRIES ? end_unreadable : retry_copy);
         return;
     }
     o->load_failures = 0;

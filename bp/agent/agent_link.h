@@ -47,7 +47,7 @@ uint64_t links_leave(struct agent *a, uint64_t n);
 void links_check(const struct agent *a);
 
 /* agent_split.c: the bytes of the bundle for a link that accepts at most `limit` bytes (0: any):
- * all of it, or the next fragment, which is then in r->in_hand. NULL with a text: it cannot be
+ * all of it, or the next fragment, which is then in f->in_hand. NULL with a text: it cannot be
  * transmitted. */
 struct buf *split_next(struct forwarding *f, const struct bundle *b, uint64_t limit,
                        const char **why);

@@ -118,6 +118,16 @@ static void note_misfit(struct frame_line *l, const char *why)
     on_say(l, 1, text);
 }
 
+/* Octets that may be read before the first CADU is complete. */
+static uint64_t count_blind(const struct frame_line *l)
+{
+    const struct frame_code_config *c = &l->in.code;
+    const uint64_t searched = c->conv == FRAME_CODE_CONV_OFF ? 0
+                              : c->soft                      ? CONV_LOOK
+                                                             : CONV_LOOK / 8;
+    return searched + (uint64_t)UNITS_BLIND * frame_code_len(c, l->in.format.length);
+}
+
 /* Octets were read, and no CADU was found yet, not even one with errors. */
 static void watch_blind(struct frame_line *l)
 {
@@ -126,7 +136,7 @@ static void watch_blind(struct frame_line *l)
         return;
     l->blind += l->fed;
     l->fed = 0;
-    if (l->blind < (uint64_t)UNITS_BLIND * frame_code_len(&l->in.code, l->in.format.length))
+    if (l->blind < count_blind(l))
         return;
     snprintf(why, sizeof why, "%" PRIu64 " octets without a CADU", l->blind);
     l->blind = 0;
