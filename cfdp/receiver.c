@@ -86,8 +86,8 @@ static enum cfdp_verdict judge_data(const struct cfdp_transaction *t, const stru
         return CFDP_VERDICT_REPEATED;
     if (end > row->file_max)
         return CFDP_VERDICT_TOO_LONG;
-    if (t->has_eof && end > t->size)
-        return CFDP_VERDICT_BAD_SIZE;
+    if ((t->has_eof && end > t->size) || (!t->head.large && end > UINT32_MAX))
+        return CFDP_VERDICT_BAD_SIZE; /* our answers could not name its end */
     const uint64_t fresh = d->octets.len - ranges_bytes_in(&t->have, d->offset, end);
     if (fresh > row->space_max || t->remote->held > row->space_max - fresh)
         return CFDP_VERDICT_SPACE;
