@@ -460,7 +460,11 @@ enum cfdp_handler cfdp_fault(struct cfdp_transaction *t, enum cfdp_condition con
     t->e->counts.faults++;
     if (t->condition != CFDP_NO_ERROR && h == CFDP_HANDLE_CANCEL)
         h = CFDP_HANDLE_ABANDON; /* it was cancelled already, and the peer does not answer */
-    if (h == CFDP_HANDLE_IGNORE) {
+    if (t->phase == CFDP_FINISHING && (h == CFDP_HANDLE_CANCEL || h == CFDP_HANDLE_ABANDON)) {
+        cfdp_end(t); /* its result stays: only the ACK of Finished is missing */
+        t->want = 0;
+        h = CFDP_HANDLE_ABANDON;
+    } else if (h == CFDP_HANDLE_IGNORE) {
         const enum cfdp_condition before = t->condition;
         t->condition = condition; /* that of the notice */
         cfdp_emit(t, CFDP_TOLD_FAULT);

@@ -266,7 +266,10 @@ static void continue_receiver(struct cfdp_transaction *t, tick now)
     if (t->phase == CFDP_FINISHING) {
         t->reported = true;
         t->at.idle = TICK_NEVER;
-        t->want |= WANT_FINISHED;
+        if (!t->head.unacknowledged || t->closure)
+            t->want |= WANT_FINISHED;
+        if (t->head.unacknowledged)
+            cfdp_end(t);
         cfdp_wake(t);
     } else if (!t->head.unacknowledged && t->remote->row.keep_alive_time > 0) {
         t->at.alive = tick_add(now, t->remote->row.keep_alive_time);

@@ -7,6 +7,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
+/* What is left has a time, or waits for the user. */
+static void assert_waits(const struct cfdp *e)
+{
+    struct cfdp_status s;
+    if (cfdp_deadline(e) != TICK_NEVER)
+        return;
+    for (const struct cfdp_transaction *t = NULL; (t = cfdp_walk(e, t)) != NULL;) {
+        cfdp_status_of(t, &s);
+        assert(s.suspended);
+    }
+}
+
 static void play(struct cfdp *e)
 {
     static uint8_t out[4096];
@@ -16,11 +28,14 @@ static void play(struct cfdp *e)
         while (cfdp_output(e, 1, out, sizeof out, now) > 0)
             ;
         cfdp_check(e);
-        now = cfdp_deadline(e) == TICK_NEVER ? now : tick_max(now, cfdp_deadline(e));
+        if (cfdp_deadline(e) == TICK_NEVER)
+            break;
+        now = tick_max(now, cfdp_deadline(e));
         (void)cfdp_expire(e, now);
         while (cfdp_poll(e, &n))
             ;
     }
+    assert_waits(e);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -52,6 +52,7 @@ struct host {
     bool damages;   /* reads of partial files have a wrong octet */
     int refuses;    /* what open_source, place and write say */
     bool refuses_write, journal_fails;
+    bool unreadable; /* reads of all files fail */
     unsigned act_status;
     tick free_at; /* its transmitter */
     uint64_t kills;
@@ -120,6 +121,8 @@ static inline int64_t host_read(void *context, void *file, uint64_t offset, uint
 {
     const struct host *h = context;
     const struct host_file *f = file;
+    if (h->unreadable)
+        return HELIO_EIO;
     if (f->source && offset + len > f->size)
         len = offset > f->size ? 0 : (size_t)(f->size - offset);
     for (size_t i = 0; i < len; i++)

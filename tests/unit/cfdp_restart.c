@@ -165,6 +165,27 @@ START_TEST(suspended_across_a_restart)
 }
 END_TEST
 
+/* Killed between the result of a class 1 file and the end of its journal. */
+START_TEST(class_1_was_finished)
+{
+    static const uint8_t result[] = {0, 5, 'F', CFDP_FINISHING, 0, 0, CFDP_FILE_RETAINED};
+    pair_init(&pair, 1);
+    pair.rate = 1000;
+    pair_start(&pair);
+    const struct cfdp_id id = put_file(&pair, 0, "a", CFDP_CLASS_1);
+    run_until(&pair, 5 * TICK_S);
+    struct host *h = &pair.host[1];
+    struct host_journal *j = host_find(h, id);
+    ck_assert_int_eq(
+        host_note(h, id, slice_of(result + 2, sizeof result - 2)), 0); /* with its length */
+    ck_assert_uint_gt(j->len, sizeof result);
+    host_kill(&pair, h);
+    ck_assert_ptr_null(cfdp_walk(h->e, NULL));
+    ck_assert_uint_eq(host_journals(h), 0);
+    pair_fini(&pair);
+}
+END_TEST
+
 /* The source has another size after the restart: cancelled. */
 START_TEST(source_has_changed)
 {
@@ -218,6 +239,7 @@ SUITE(cfdp_restart, t)
     tcase_add_test(t, large_file_with_kills);
     tcase_add_loop_test(t, random_links_with_kills, 0, 100);
     tcase_add_test(t, suspended_across_a_restart);
+    tcase_add_test(t, class_1_was_finished);
     tcase_add_test(t, source_has_changed);
     tcase_add_test(t, damaged_journals);
 }
