@@ -143,6 +143,11 @@ static enum cfdp_verdict take_data(struct cfdp_transaction *t, const struct cfdp
 
 /* ---- EOF ---- */
 
+static bool is_open(const struct cfdp_transaction *t)
+{
+    return t->phase == CFDP_RECEIVING || t->phase == CFDP_COMPLETING;
+}
+
 static void want_ack(struct cfdp_transaction *t, unsigned condition)
 {
     if (t->head.unacknowledged)
@@ -163,7 +168,7 @@ static enum cfdp_verdict take_eof(struct cfdp_transaction *t, const struct cfdp_
     if (!t->has_eof && f->size > t->remote->row.file_max)
         return CFDP_VERDICT_TOO_LONG;
     want_ack(t, CFDP_NO_ERROR);
-    if (t->has_eof)
+    if (t->has_eof || !is_open(t)) /* or it was cancelled before its EOF */
         return CFDP_VERDICT_REPEATED;
     if (f->size < t->high) {
         t->has_eof = true;
@@ -199,11 +204,6 @@ static void take_prompt(struct cfdp_transaction *t, bool keep_alive)
     } else if (t->phase <= CFDP_COMPLETING) {
         cfdp_nak_want(t, 0, t->has_eof ? t->size : t->high);
     }
-}
-
-static bool is_open(const struct cfdp_transaction *t)
-{
-    return t->phase == CFDP_RECEIVING || t->phase == CFDP_COMPLETING;
 }
 
 enum cfdp_verdict cfdp_receiver_input(struct cfdp_transaction *t, const struct cfdp_pdu *p,
