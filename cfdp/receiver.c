@@ -94,7 +94,19 @@ static enum cfdp_verdict judge_data(const struct cfdp_transaction *t, const stru
     return CFDP_VERDICT_TAKEN;
 }
 
-/* In the file, then in the journal, then in `have`. */
+/* The octets are not in the file: they are asked for again. */
+static void lose_octets(struct cfdp_transaction *t, uint64_t lo, uint64_t hi)
+{
+    const uint64_t held = ranges_bytes_in(&t->have, lo, hi);
+    if (ranges_sub(&t->have, lo, hi, SIZE_MAX) != 0) {
+        cfdp_abandon(t, CFDP_FILESTORE); /* memory */
+        return;
+    }
+    t->held -= held;
+    t->remote->held -= held;
+}
+
+/* In `have`, which has its limit, in the file, then in the journal. */
 static enum cfdp_verdict store_octets(struct cfdp_transaction *t, const struct cfdp_data *d)
 {
     const struct cfdp_config *c = &t->e->config;
@@ -107,9 +119,11 @@ static enum cfdp_verdict store_octets(struct cfdp_transaction *t, const struct c
         return rc == HELIO_EAGAIN ? CFDP_VERDICT_GAPS : CFDP_VERDICT_FAILED;
     t->held += fresh;
     t->remote->held += fresh;
-    t->e->counts.octets_in += fresh;
-    if (c->files->write(c->context, t->file, d->offset, d->octets) != 0)
+    if (c->files->write(c->context, t->file, d->offset, d->octets) != 0) {
+        lose_octets(t, d->offset, end);
         return CFDP_VERDICT_FAILED;
+    }
+    t->e->counts.octets_in += fresh;
     cfdp_note_range(t, d->offset, end);
     return t->phase == CFDP_ENDED ? CFDP_VERDICT_FAILED : CFDP_VERDICT_TAKEN;
 }
