@@ -218,6 +218,9 @@ static void perform_requests(struct cfdp_transaction *t)
             continue;
         struct cfdp_response r = {
             .action = q.action, .first = q.first, .second = q.second, .status = CFDP_NOT_PERFORMED};
+        const size_t len = cfdp_response_len(&q);
+        if (len == 0 || len > sizeof t->responses - writer_len(&w))
+            break; /* nothing is done that cannot be reported */
         if (!stopped && cfdp_copy_name(first, q.first) && cfdp_copy_name(second, q.second))
             r.status = c->files->act(c->context, q.action, first, second);
         stopped = stopped || r.status != 0; /* 4.9.6: the others are not performed */

@@ -63,9 +63,18 @@ static int fill_put(struct cfdp_transaction *t, const struct cfdp_put *p)
     return cfdp_take_options(t) ? 0 : HELIO_EINVAL;
 }
 
-/* The Metadata PDU fits in pdu_max. */
+/* The Metadata PDU fits in pdu_max, and the responses to its requests in what is kept of them. */
 static bool does_fit(const struct cfdp_transaction *t)
 {
+    struct slice rest = slice_of(t->options, t->options_len);
+    size_t responses = 0;
+    struct cfdp_request q;
+    struct cfdp_tlv tlv;
+    while (cfdp_tlv_next(&rest, &tlv))
+        if (tlv.type == CFDP_TLV_REQUEST && cfdp_request_parse(tlv.value, &q))
+            responses += cfdp_response_len(&q) > 0 ? cfdp_response_len(&q) : SIZE_MAX / 8;
+    if (responses > CFDP_RESPONSES_MAX)
+        return false;
     const size_t names = strlen(t->source_name) + strlen(t->destination_name) + 2;
     return CFDP_HEAD_MAX + 2 + 2 + 8 + names + t->options_len <= t->remote->row.pdu_max;
 }

@@ -120,6 +120,18 @@ static void take_nak(struct cfdp_transaction *t, const struct cfdp_pdu *p, tick 
     cfdp_wake(t);
 }
 
+/* As many as there is room for, each whole. */
+static void keep_responses(struct cfdp_transaction *t, struct slice all)
+{
+    struct slice rest = all;
+    struct cfdp_tlv tlv;
+    t->responses_len = 0;
+    while (cfdp_tlv_next(&rest, &tlv) && all.len - rest.len <= CFDP_RESPONSES_MAX)
+        t->responses_len = all.len - rest.len;
+    if (t->responses_len > 0)
+        memcpy(t->responses, all.data, t->responses_len);
+}
+
 static void take_finished(struct cfdp_transaction *t, const struct cfdp_finished *f, tick now)
 {
     if (!t->head.unacknowledged) {
@@ -131,9 +143,7 @@ static void take_finished(struct cfdp_transaction *t, const struct cfdp_finished
         t->condition = (enum cfdp_condition)f->condition;
     t->incomplete = f->incomplete;
     t->status = (enum cfdp_file_status)f->status;
-    t->responses_len = f->responses.len <= CFDP_RESPONSES_MAX ? f->responses.len : 0;
-    if (t->responses_len > 0)
-        memcpy(t->responses, f->responses.data, t->responses_len);
+    keep_responses(t, f->responses);
     t->want &= ~(unsigned)WANT_EOF;
     end_sender(t, now);
 }

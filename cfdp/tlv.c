@@ -98,6 +98,13 @@ void cfdp_response_write(struct writer *w, const struct cfdp_response *q)
     cfdp_tlv_write(w, CFDP_TLV_RESPONSE, slice_of(room, writer_len(&v)));
 }
 
+size_t cfdp_response_len(const struct cfdp_request *q)
+{
+    const size_t second = cfdp_action_has_two(q->action) ? 1 + q->second.len : 0;
+    const size_t len = 1 + 1 + q->first.len + second + 1;
+    return len <= UINT8_MAX ? 2 + len : 0;
+}
+
 /* ---- fault handler overrides ---- */
 
 static bool is_handler(unsigned handler)

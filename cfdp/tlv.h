@@ -39,6 +39,8 @@ struct cfdp_response {
 };
 bool cfdp_response_parse(struct slice value, struct cfdp_response *out);
 void cfdp_response_write(struct writer *w, const struct cfdp_response *r);
+/* The octets of a request's response without a message, as a TLV; 0: it would be too long. */
+size_t cfdp_response_len(const struct cfdp_request *q);
 
 bool cfdp_override_parse(struct slice value, unsigned *condition, unsigned *handler);
 void cfdp_override_write(struct writer *w, unsigned condition, unsigned handler);
