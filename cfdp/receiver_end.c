@@ -174,8 +174,18 @@ static void judge_sum(struct cfdp_transaction *t, tick now)
     const enum cfdp_handler h = cfdp_fault(t, CFDP_CHECKSUM, now);
     if (h == CFDP_HANDLE_IGNORE)
         cfdp_receiver_finish(t, CFDP_CHECKSUM, true, now);
-    else if (h == CFDP_HANDLE_SUSPEND)
+    else if (h == CFDP_HANDLE_SUSPEND && t->phase != CFDP_ENDED)
         begin_check(t, now); /* again, when it is resumed */
+}
+
+/* The partial file cannot be read. */
+static void fail_read(struct cfdp_transaction *t, tick now)
+{
+    const enum cfdp_handler h = cfdp_fault(t, CFDP_FILESTORE, now);
+    if (h == CFDP_HANDLE_IGNORE)
+        cfdp_receiver_finish(t, CFDP_FILESTORE, false, now); /* it cannot go on */
+    else if (h == CFDP_HANDLE_SUSPEND && t->phase != CFDP_ENDED)
+        t->at.work = now; /* again, when it is resumed */
 }
 
 void cfdp_receiver_work(struct cfdp_transaction *t, tick now)
@@ -190,7 +200,7 @@ void cfdp_receiver_work(struct cfdp_transaction *t, tick now)
         const uint64_t left = t->size - t->sum.len;
         const size_t n = left < sizeof part ? (size_t)left : sizeof part;
         if (c->files->read(c->context, t->file, t->sum.len, part, n) != (int64_t)n) {
-            (void)cfdp_fault(t, CFDP_FILESTORE, now);
+            fail_read(t, now);
             return;
         }
         cfdp_sum_add(&t->sum, part, n);

@@ -214,6 +214,17 @@ static bool read_file(struct cfdp_transaction *t, uint64_t offset, uint8_t *out,
     return t->file != NULL && c->files->read(c->context, t->file, offset, out, len) == (int64_t)len;
 }
 
+/* Ignored, it is cancelled all the same: there is nothing to send. Suspended, it is read again. */
+static void fail_read(struct cfdp_transaction *t, tick now)
+{
+    const bool works = t->phase == CFDP_SENDING && is_sent(t);
+    const enum cfdp_handler h = cfdp_fault(t, CFDP_FILE_SIZE, now);
+    if (h == CFDP_HANDLE_IGNORE)
+        cfdp_sender_cancel(t, CFDP_FILE_SIZE, now);
+    else if (h == CFDP_HANDLE_SUSPEND && t->phase != CFDP_ENDED && works)
+        t->at.work = now;
+}
+
 void cfdp_sender_work(struct cfdp_transaction *t, tick now)
 {
     uint8_t part[16384];
@@ -223,7 +234,7 @@ void cfdp_sender_work(struct cfdp_transaction *t, tick now)
         const uint64_t left = t->size - t->sum.len;
         const size_t n = left < sizeof part ? (size_t)left : sizeof part;
         if (!read_file(t, t->sum.len, part, n)) {
-            (void)cfdp_fault(t, CFDP_FILE_SIZE, now);
+            fail_read(t, now);
             return;
         }
         cfdp_sum_add(&t->sum, part, n);
@@ -293,7 +304,7 @@ static size_t write_segment(struct cfdp_transaction *t, uint64_t offset, size_t 
     uint8_t *at = out + cfdp_head_len(&p.head) + (size_t)cfdp_fss(&p.head);
     assert(room >= len + CFDP_HEAD_MAX + 16);
     if (!read_file(t, offset, at, len)) {
-        (void)cfdp_fault(t, CFDP_FILE_SIZE, now);
+        fail_read(t, now);
         return 0;
     }
     if (t->sum.len == offset && t->sum.type != CFDP_CHECKSUM_NULL)
