@@ -68,6 +68,10 @@ static enum cfdp_verdict take_metadata(struct cfdp_transaction *t, const struct 
     if (t->phase == CFDP_ENDED)
         return CFDP_VERDICT_FAILED;
     t->naks = 0;
+    if (t->destination_name[0] != '\0' && !(t->remote->row.permissions & CFDP_MAY_PUT)) {
+        cfdp_receiver_finish(t, CFDP_FILESTORE, true, now); /* rejected */
+        return CFDP_VERDICT_TAKEN;
+    }
     if (!known)
         (void)cfdp_fault(t, CFDP_CHECKSUM_TYPE, now);
     cfdp_receiver_advance(t, now);
