@@ -85,7 +85,8 @@ static enum cfdp_pdu_result read_ack(struct reader *r, struct cfdp_pdu *p)
 {
     const unsigned of = reader_byte(r), how = reader_byte(r);
     p->u.ack = (struct cfdp_ack){.of = of >> 4, .condition = how >> 4, .status = how & 3};
-    const bool good = (of == (CFDP_PDU_EOF << 4) || of == (CFDP_PDU_FINISHED << 4 | 1));
+    /* Not the subtype, which follows: NASA's CF before version 7 writes 1 for EOF as well. */
+    const bool good = of >> 4 == CFDP_PDU_EOF || of >> 4 == CFDP_PDU_FINISHED;
     return r->bad || good ? CFDP_PDU_OK : CFDP_PDU_FIELD;
 }
 
