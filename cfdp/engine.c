@@ -384,7 +384,9 @@ void cfdp_remember(struct cfdp_transaction *t)
                                           .we_sent = t->is_sender,
                                           .incomplete = t->incomplete,
                                           .condition = (uint8_t)t->condition,
-                                          .status = (uint8_t)t->status};
+                                          .status = (uint8_t)t->status,
+                                          .sum = t->sum_wanted,
+                                          .size = t->size};
     r->past_next = (r->past_next + 1) % PAST_MAX;
     r->past_len += r->past_len < PAST_MAX;
 }

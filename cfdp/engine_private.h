@@ -48,6 +48,8 @@ struct past {
     struct cfdp_id id;
     bool unacknowledged, we_sent, incomplete;
     uint8_t condition, status;
+    uint32_t sum; /* of EOF, as is size */
+    uint64_t size;
 };
 struct stray {
     struct past past;

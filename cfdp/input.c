@@ -50,12 +50,18 @@ static struct stray stray_of(const struct cfdp_pdu *p, const struct past *past, 
     return s;
 }
 
+/* Of another file: the peer has lost its numbers, and begins with old ones. */
+static bool is_another(const struct cfdp_eof *f, const struct past *past)
+{
+    return past->condition == CFDP_NO_ERROR && (f->size != past->size || f->checksum != past->sum);
+}
+
 /* EOF again: its ACK was lost, or Finished was. */
 static void answer_eof(struct remote *r, const struct cfdp_pdu *p, const struct past *past)
 {
     struct stray s = stray_of(p, past, CFDP_PDU_EOF, p->u.eof.condition);
     cfdp_stray(r, &s);
-    if (past == NULL || p->u.eof.condition != CFDP_NO_ERROR)
+    if (past == NULL || p->u.eof.condition != CFDP_NO_ERROR || is_another(&p->u.eof, past))
         return;
     s.kind = CFDP_PDU_FINISHED;
     s.past = *past;

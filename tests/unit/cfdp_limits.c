@@ -5,6 +5,7 @@
 
 static struct pair pair;
 static struct host *us = &pair.host[1]; /* entity 2; the peer is played */
+static const struct cfdp_id first = {1, 1};
 
 static void begin(void)
 {
@@ -46,6 +47,34 @@ static enum cfdp_verdict push_data(uint64_t sequence, uint64_t offset, size_t le
         octets[i] = octet_at(us->seed, offset + i);
     p.u.data = (struct cfdp_data){.offset = offset, .octets = slice_of(octets, len)};
     return push(1, &p);
+}
+
+static enum cfdp_verdict push_named(uint64_t sequence, uint64_t size)
+{
+    struct cfdp_pdu p = pdu_of(CFDP_PDU_METADATA, sequence);
+    p.u.metadata.size = size;
+    p.u.metadata.checksum = CFDP_CHECKSUM_NULL;
+    p.u.metadata.source_name = p.u.metadata.destination_name = slice_of("a", 1);
+    return push(1, &p);
+}
+
+static enum cfdp_verdict push_ack(uint64_t sequence, unsigned condition)
+{
+    struct cfdp_pdu p = pdu_of(CFDP_PDU_ACK, sequence);
+    p.u.ack = (struct cfdp_ack){CFDP_PDU_FINISHED, condition, CFDP_STATUS_ACTIVE};
+    return push(1, &p);
+}
+
+/* What is due, and what is sent, without an answer. */
+static void work(void)
+{
+    uint8_t out[PDU_ROOM];
+    while (cfdp_expire(us->e, pair.now))
+        ;
+    while (cfdp_output(us->e, 1, out, sizeof out, pair.now) > 0)
+        ;
+    drain_notices(us);
+    cfdp_check(us->e);
 }
 
 static enum cfdp_verdict push_eof(uint64_t sequence, uint64_t size)
@@ -199,6 +228,218 @@ START_TEST(forbidden)
     us->peer.permissions = CFDP_MAY_LIST;
     ck_assert_int_eq(cfdp_remote_set(us->e, &us->peer), 0);
     ck_assert_int_eq(push_data(1, 0, 100), CFDP_VERDICT_FORBIDDEN);
+    ck_assert_int_eq(push_named(1, 100), CFDP_VERDICT_TAKEN); /* it is told at once */
+    work();
+    const struct cfdp_notice *n = notice_of(us, first, CFDP_TOLD_FINISHED);
+    ck_assert(n != NULL && n->condition == CFDP_FILESTORE && n->status == CFDP_FILE_REJECTED);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* Sizes of 4 octets: no range ends beyond what our answers can name. */
+START_TEST(offsets_at_the_end)
+{
+    pair_init(&pair, 1);
+    pair_start(&pair);
+    ck_assert_int_eq(push_data(1, UINT32_MAX, 100), CFDP_VERDICT_BAD_SIZE);
+    work();
+    ck_assert_int_eq(push_data(2, 0, 100), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_data(2, UINT32_MAX - 100, 100), CFDP_VERDICT_TAKEN);
+    for (int keep_alive = 0; keep_alive < 2; keep_alive++)
+        for (uint64_t n = 1; n <= 2; n++) {
+            struct cfdp_pdu p = pdu_of(CFDP_PDU_PROMPT, n);
+            p.u.prompt_keep_alive = keep_alive == 1;
+            (void)push(1, &p);
+            work();
+        }
+    pair_fini(&pair);
+}
+END_TEST
+
+/* The ACK of Finished never comes: the transaction ends, and its result is still known. */
+START_TEST(finished_is_not_acknowledged)
+{
+    begin();
+    pair.loss = 1;
+    ck_assert_int_eq(push_named(1, 0), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_eof(1, 0), CFDP_VERDICT_TAKEN);
+    run_until(&pair, 300 * TICK_S);
+    ck_assert_ptr_null(cfdp_walk(us->e, NULL));
+    ck_assert_uint_eq(host_journals(us) + us->open, 0);
+    uint8_t out[PDU_ROOM];
+    struct cfdp_pdu answer = {.kind = CFDP_PDU_ACK};
+    ck_assert_int_eq(push_eof(1, 0), CFDP_VERDICT_LATE);
+    for (size_t n; (n = cfdp_output(us->e, 1, out, sizeof out, pair.now)) > 0;)
+        ck_assert_int_eq(cfdp_pdu_parse(slice_of(out, n), &answer), CFDP_PDU_OK);
+    ck_assert_int_eq(answer.kind, CFDP_PDU_FINISHED);
+    ck_assert_uint_eq(answer.u.finished.condition, CFDP_NO_ERROR);
+    ck_assert_uint_eq(answer.u.finished.status, CFDP_FILE_RETAINED);
+    pair_fini(&pair);
+}
+END_TEST
+
+START_TEST(eof_after_a_cancel)
+{
+    begin();
+    ck_assert_int_eq(push_named(1, 100), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_data(1, 0, 100), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(cfdp_cancel(us->e, first, pair.now), 0);
+    ck_assert_int_eq(push_eof(1, 100), CFDP_VERDICT_REPEATED);
+    work();
+    ck_assert_uint_eq(us->placed_len, 0);
+    ck_assert_int_eq(push_ack(1, CFDP_CANCEL), CFDP_VERDICT_TAKEN);
+    ck_assert_ptr_null(cfdp_walk(us->e, NULL));
+    pair_fini(&pair);
+}
+END_TEST
+
+/* Octets that were not written are asked for again. */
+START_TEST(write_fails)
+{
+    pair_init(&pair, 1);
+    us->peer.handlers[CFDP_FILESTORE] = CFDP_HANDLE_SUSPEND;
+    pair_start(&pair);
+    ck_assert_int_eq(push_named(1, 3000), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_data(1, 0, 200), CFDP_VERDICT_TAKEN);
+    us->refuses_write = true;
+    ck_assert_int_eq(push_data(1, 100, 200), CFDP_VERDICT_FAILED);
+    ck_assert_int_eq(push_data(1, 1000, 200), CFDP_VERDICT_FAILED);
+    us->refuses_write = false;
+    ck_assert_int_eq(cfdp_resume(us->e, first, pair.now), 0);
+    ck_assert_int_eq(push_data(1, 100, 200), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_data(1, 1000, 200), CFDP_VERDICT_TAKEN);
+    pair_fini(&pair);
+}
+END_TEST
+
+static size_t write_requests(uint8_t *room, size_t size, unsigned count)
+{
+    struct writer w = writer_of(room, size);
+    for (unsigned i = 0; i < count; i++) {
+        const struct cfdp_request q = {.action = CFDP_DENY_FILE,
+                                       .first = slice_of("abcdefghijklmnopqrstuvwx", 24)};
+        cfdp_request_write(&w, &q);
+    }
+    ck_assert(!w.bad);
+    return writer_len(&w);
+}
+
+static size_t count_responses(const struct cfdp_notice *n)
+{
+    struct slice rest = slice_of(n->responses, n->responses_len);
+    struct cfdp_tlv tlv;
+    size_t count = 0;
+    while (cfdp_tlv_next(&rest, &tlv))
+        count++;
+    ck_assert_uint_eq(rest.len, 0);
+    return count;
+}
+
+/* Each request that is performed has its response; more than fit are no put. */
+START_TEST(many_requests)
+{
+    uint8_t room[2000], back[2000];
+    struct cfdp_id id;
+    pair_init(&pair, 1);
+    us->peer.pdu_max = 2000;
+    pair_start(&pair);
+    struct cfdp_put put = {.destination = 1};
+    put.options = slice_of(room, write_requests(room, sizeof room, 20));
+    ck_assert_int_eq(cfdp_put(us->e, &put, 0, &id), HELIO_EINVAL);
+    put.options = slice_of(room, write_requests(room, sizeof room, 17));
+    ck_assert_int_eq(cfdp_put(us->e, &put, 0, &id), 0);
+    struct cfdp_pdu p = pdu_of(CFDP_PDU_METADATA, 1);
+    p.u.metadata.options = slice_of(room, write_requests(room, sizeof room, 30));
+    ck_assert_int_eq(push(1, &p), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_eof(1, 0), CFDP_VERDICT_TAKEN);
+    work();
+    const struct cfdp_notice *n = notice_of(us, first, CFDP_TOLD_FINISHED);
+    ck_assert_ptr_nonnull(n);
+    ck_assert_uint_eq(count_responses(n), us->acts);
+    ck_assert_uint_gt(us->acts, 10);
+    /* a peer that reports more than is kept */
+    struct writer w = writer_of(back, sizeof back);
+    const struct cfdp_response r = {.action = CFDP_DENY_FILE,
+                                    .first = slice_of("abcdefghijklmnopqrstuvwx", 24)};
+    for (int i = 0; i < 25; i++)
+        cfdp_response_write(&w, &r);
+    p = pdu_of(CFDP_PDU_FINISHED, id.sequence);
+    p.head.toward_sender = true;
+    p.head.source = 2;
+    p.head.destination = 1;
+    p.u.finished = (struct cfdp_finished){.status = CFDP_FILE_UNREPORTED,
+                                          .responses = slice_of(back, writer_len(&w))};
+    ck_assert_int_eq(push(1, &p), CFDP_VERDICT_TAKEN);
+    work();
+    n = notice_of(us, id, CFDP_TOLD_FINISHED);
+    ck_assert_ptr_nonnull(n);
+    ck_assert_uint_gt(count_responses(n), 10);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* The file cannot be read for its checksum. */
+START_TEST(read_fails)
+{
+    for (int ignored = 0; ignored < 2; ignored++) {
+        pair_init(&pair, 1);
+        us->peer.handlers[CFDP_FILESTORE] = ignored ? CFDP_HANDLE_IGNORE : CFDP_HANDLE_SUSPEND;
+        pair_start(&pair);
+        struct cfdp_pdu p = pdu_of(CFDP_PDU_METADATA, 1);
+        p.u.metadata.source_name = p.u.metadata.destination_name = slice_of("a", 1);
+        p.u.metadata.size = 100;
+        ck_assert_int_eq(push(1, &p), CFDP_VERDICT_TAKEN);
+        ck_assert_int_eq(push_data(1, 0, 100), CFDP_VERDICT_TAKEN);
+        p = pdu_of(CFDP_PDU_EOF, 1);
+        p.u.eof.size = 100;
+        p.u.eof.checksum = 7; /* wrong, which is the second fault */
+        us->unreadable = true;
+        ck_assert_int_eq(push(1, &p), CFDP_VERDICT_TAKEN);
+        work();
+        us->unreadable = false;
+        if (!ignored)
+            ck_assert_int_eq(cfdp_resume(us->e, first, pair.now), 0);
+        work();
+        const struct cfdp_notice *n = notice_of(us, first, CFDP_TOLD_FINISHED);
+        ck_assert_ptr_nonnull(n);
+        ck_assert_int_eq(n->condition, ignored ? CFDP_FILESTORE : CFDP_CHECKSUM);
+        pair_fini(&pair);
+    }
+}
+END_TEST
+
+/* The source cannot be read any more, and the fault is ignored: there is nothing to go on with. */
+START_TEST(source_is_gone)
+{
+    begin();
+    pair.host[0].peer.handlers[CFDP_FILE_SIZE] = CFDP_HANDLE_IGNORE;
+    ck_assert_int_eq(cfdp_remote_set(pair.host[0].e, &pair.host[0].peer), 0);
+    pair.rate = 1000;
+    const struct cfdp_id id = put_file(&pair, 0, "a", CFDP_CLASS_2);
+    run_until(&pair, 3 * TICK_S);
+    pair.host[0].unreadable = true;
+    ck_assert(run_to_end(&pair, 60 * TICK_S));
+    assert_finished(&pair, id, CFDP_FILE_SIZE);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* The wrong checksum suspends, and the journal fails: it is over. */
+START_TEST(journal_fails_at_the_checksum)
+{
+    pair_init(&pair, 1);
+    us->peer.handlers[CFDP_CHECKSUM] = CFDP_HANDLE_SUSPEND;
+    pair_start(&pair);
+    struct cfdp_pdu p = pdu_of(CFDP_PDU_METADATA, 1);
+    p.u.metadata.source_name = p.u.metadata.destination_name = slice_of("a", 1);
+    ck_assert_int_eq(push(1, &p), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_data(1, 0, 100), CFDP_VERDICT_TAKEN);
+    p = pdu_of(CFDP_PDU_EOF, 1);
+    p.u.eof = (struct cfdp_eof){.size = 100, .checksum = 7};
+    ck_assert_int_eq(push(1, &p), CFDP_VERDICT_TAKEN);
+    us->journal_fails = true;
+    work();
+    ck_assert_ptr_null(cfdp_walk(us->e, NULL));
     pair_fini(&pair);
 }
 END_TEST
@@ -208,7 +449,9 @@ START_TEST(strays)
 {
     uint8_t out[PDU_ROOM];
     struct cfdp_pdu p, answer;
-    begin();
+    pair_init(&pair, 1);
+    pair.host[0].peer.checksum = CFDP_CHECKSUM_NULL; /* EOF has 0 */
+    pair_start(&pair);
     const struct cfdp_id id = put_file(&pair, 0, "a", CFDP_CLASS_2);
     ck_assert(run_to_end(&pair, 10 * TICK_S));
     ck_assert_int_eq(push_data(id.sequence, 0, 100), CFDP_VERDICT_LATE);
@@ -222,6 +465,12 @@ START_TEST(strays)
     ck_assert_int_eq(cfdp_pdu_parse(slice_of(out, n), &answer), CFDP_PDU_OK);
     ck_assert_int_eq(answer.kind, CFDP_PDU_FINISHED);
     ck_assert_uint_eq(answer.u.finished.status, CFDP_FILE_RETAINED);
+    /* A peer that begins with the same number again: another file. It is not told of the old one. */
+    ck_assert_int_eq(push_eof(id.sequence, 9999), CFDP_VERDICT_LATE);
+    n = cfdp_output(us->e, 1, out, sizeof out, pair.now);
+    ck_assert_int_eq(cfdp_pdu_parse(slice_of(out, n), &answer), CFDP_PDU_OK);
+    ck_assert_int_eq(answer.kind, CFDP_PDU_ACK);
+    ck_assert_uint_eq(cfdp_output(us->e, 1, out, sizeof out, pair.now), 0);
     p = pdu_of(CFDP_PDU_FINISHED, 77);
     p.head.source = 2;
     p.head.destination = 1;
@@ -293,6 +542,14 @@ SUITE(cfdp_limits, t)
     tcase_add_test(t, asked_transactions);
     tcase_add_test(t, names_and_options);
     tcase_add_test(t, forbidden);
+    tcase_add_test(t, offsets_at_the_end);
+    tcase_add_test(t, finished_is_not_acknowledged);
+    tcase_add_test(t, eof_after_a_cancel);
+    tcase_add_test(t, write_fails);
+    tcase_add_test(t, many_requests);
+    tcase_add_test(t, read_fails);
+    tcase_add_test(t, source_is_gone);
+    tcase_add_test(t, journal_fails_at_the_checksum);
     tcase_add_test(t, strays);
     tcase_add_test(t, unknown_checksum);
     tcase_add_test(t, journal_fails);
