@@ -62,6 +62,10 @@ class CfdpTest(CfdpCase):
             out = one.ask(*words)
             self.assertEqual(out.returncode, 1, words)
             self.assertIn(said, out.stdout + out.stderr)
+        for words in (("put", "\udcff", 2, "x"), ("put", 2, "-r", "create-file:\udcff"), ("get", 2, "\udcff", "x")):  # no UTF-8
+            out = one.ask(*words)
+            self.assertEqual(out.returncode, 2, words)
+            self.assertIn("no UTF-8", out.stderr)
         self.assertEqual(sorted(p.name for p in two.root.iterdir()), [".helio-cfdp", "passwd"])
         self.assert_clean(one, two)
 

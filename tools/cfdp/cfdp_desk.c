@@ -167,6 +167,10 @@ static void ask_put(struct talk *a, const json_t *o)
         refuse_talk(a, "a filestore request is not understood, or there are too many");
         return;
     }
+    if (*source == '\0' && *name != '\0') {
+        refuse_talk(a, "there is a name, but no source");
+        return;
+    }
     const struct cfdp_put put = {.destination = number_of(o, "to"),
                                  .source_name = *source == '\0' ? NULL : source,
                                  .destination_name = *name == '\0' ? NULL : name,

@@ -109,9 +109,10 @@ static void add_request(struct argp_state *state, const struct argument *row, ch
     json_array_append_new(words, json_string(cfdp_action_text(action)));
     if (second != NULL)
         *second++ = '\0';
-    json_array_append_new(words, json_string(first));
-    if (second != NULL)
-        json_array_append_new(words, json_string(second));
+    const bool good = json_array_append_new(words, json_string(first)) == 0 &&
+                      (second == NULL || json_array_append_new(words, json_string(second)) == 0);
+    if (!good)
+        argp_error(state, "--request: a name is no UTF-8");
     o->requests = o->requests == NULL ? json_array() : o->requests;
     json_array_append_new(o->requests, words);
 }
@@ -171,7 +172,12 @@ static json_t *new_request(const struct options *o)
 
 static void put_word(json_t *q, const char *key, const char *text)
 {
-    json_object_set_new(q, key, json_string(text));
+    json_t *word = json_string(text);
+    if (word == NULL) {
+        fprintf(stderr, "helio-cfdp: %s: the name is no UTF-8\n", key);
+        exit(2);
+    }
+    json_object_set_new(q, key, word);
 }
 
 /* The last part of a name. */
