@@ -49,6 +49,10 @@ class CfdpTest(CfdpCase):
         self.assertIn("file 1024 f1024\n", self.good(one.ask("ls", 2)))
         self.good(one.ask("put", 2, "-r", "create-directory:d", "-r", "rename-file:f1:d/x"))
         self.assertEqual(self.good(one.ask("ls", 2, "d")), "file 1 x\n")
+        (two.root / "d/\udcff").touch()
+        out = one.ask("ls", 2, "d")
+        self.assertEqual(out.returncode, 1, out.stdout)
+        self.assertIn("no UTF-8", out.stderr)
         self.assert_clean(one, two)
 
     def test_what_is_refused(self):

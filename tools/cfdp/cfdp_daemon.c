@@ -203,6 +203,7 @@ static void say_journal(void *context, const char *journal, int error)
     say(&d->log, LEVEL_WARNING, "%s: %s", journal,
         error == HELIO_ENOENT    ? "its remote entity is not configured; it waits"
         : error == HELIO_EFORMAT ? "cannot be read; removed"
+        : error == HELIO_ESPACE  ? "is longer than 1 GiB; it stays as it is"
                                  : helio_strerror(error));
 }
 

@@ -27,6 +27,9 @@ struct talk {
     struct stream *stream;
     enum await await;
     struct cfdp_id id; /* the transaction that is awaited, or that asked for one */
+    uint64_t remote;   /* its remote entity */
+    size_t requests;   /* filestore requests whose responses are due */
+    char name[CFDP_NAME_MAX + 1]; /* of the file that was asked for */
     bool asked, ends;
     size_t len, out_len, out_done;
     char *out; /* owned: lines to write */
@@ -138,6 +141,14 @@ static const char *why_not(int rc)
     }
 }
 
+/* Does the peer say how it ended? */
+static bool has_finished(const struct daemon *d, const struct cfdp_put *put)
+{
+    const struct cfdp_remote *row = cfdp_remote_find(d->entity, put->destination);
+    const unsigned class_ = put->class_ != 0 ? put->class_ : (unsigned)row->class_;
+    return class_ == CFDP_CLASS_2 || row->closure;
+}
+
 static void begin_put(struct talk *a, const json_t *o, const struct cfdp_put *put, enum await await)
 {
     struct daemon *d = a->daemon;
@@ -155,6 +166,9 @@ static void begin_put(struct talk *a, const json_t *o, const struct cfdp_put *pu
         json_object_set_new(answer, "done", json_true());
     a->await = wait ? await : AWAIT_NOTHING;
     a->id = id;
+    a->remote = put->destination;
+    if (!has_finished(d, put))
+        a->requests = 0;
     answer_talk(a, answer, !wait);
 }
 
@@ -176,6 +190,7 @@ static void ask_put(struct talk *a, const json_t *o)
                                  .destination_name = *name == '\0' ? NULL : name,
                                  .class_ = (unsigned)number_of(o, "class"),
                                  .options = slice_of(room, writer_len(&w))};
+    a->requests = json_array_size(json_object_get(o, "requests"));
     begin_put(a, o, &put, AWAIT_PUT);
 }
 
@@ -198,6 +213,7 @@ static void ask_file(struct talk *a, const json_t *o)
     }
     const struct cfdp_put put = {.destination = number_of(o, "from"),
                                  .options = slice_of(room, writer_len(&w))};
+    snprintf(a->name, sizeof a->name, "%s", text_of(o, "name"));
     begin_put(a, o, &put, AWAIT_GET);
 }
 
@@ -218,6 +234,7 @@ static void ask_list(struct talk *a, const json_t *o)
     }
     const struct cfdp_put put = {.destination = number_of(o, "from"),
                                  .options = slice_of(room, writer_len(&w))};
+    snprintf(a->name, sizeof a->name, "%s", name);
     begin_put(a, o, &put, AWAIT_LIST);
 }
 
@@ -284,7 +301,15 @@ static void obey_request(struct talk *a, const json_t *o)
 
 /* ---- what happens to transactions ---- */
 
-static json_t *result_of(const struct cfdp_notice *n)
+/* Did it all succeed, as far as it is known? `responses`: how many there are. */
+static bool is_done(const struct talk *a, const struct cfdp_notice *n, size_t responses)
+{
+    const bool kept = n->name[0] == '\0' || n->status == CFDP_FILE_RETAINED ||
+                      n->status == CFDP_FILE_UNREPORTED;
+    return n->condition == CFDP_NO_ERROR && !n->incomplete && kept && responses >= a->requests;
+}
+
+static json_t *result_of(const struct talk *a, const struct cfdp_notice *n)
 {
     static const char *const files[] = {"discarded", "rejected", "retained", "not reported"};
     json_t *o =
@@ -303,19 +328,22 @@ static json_t *result_of(const struct cfdp_notice *n)
     if (o == NULL)
         o = json_object();
     json_put_number(o, "octets", n->progress);
+    json_object_set_new(o, "done", json_boolean(is_done(a, n, json_array_size(responses))));
     json_object_set_new(o, "responses", responses == NULL ? json_array() : responses);
-    json_object_set_new(o, "done", json_boolean(n->condition == CFDP_NO_ERROR));
     return o;
 }
 
 static void show_list(struct talk *a, const struct cfdp_notice *n)
 {
-    char *text = n->condition == CFDP_NO_ERROR
-                     ? store_take_text(&a->daemon->store, n->name, LIST_MAX)
-                     : NULL;
-    json_t *o = result_of(n);
+    const bool good = n->condition == CFDP_NO_ERROR;
+    char *text = good ? store_take_text(&a->daemon->store, n->name, LIST_MAX) : NULL;
     json_t *list = text == NULL ? NULL : json_string(text);
     free(text);
+    if (good && list == NULL) {
+        refuse_talk(a, "the list is longer than 1 MiB, or a name in it is no UTF-8");
+        return;
+    }
+    json_t *o = result_of(a, n);
     if (list != NULL)
         json_object_set_new(o, "list", list);
     answer_talk(a, o, true);
@@ -328,12 +356,13 @@ static void take_answer(struct talk *a, const struct cfdp_notice *n)
     const bool failed = n->condition != CFDP_NO_ERROR || n->incomplete;
     const bool ended = n->kind == CFDP_TOLD_FINISHED || n->kind == CFDP_TOLD_ABANDONED;
     if (ours && ended && failed) {
-        answer_talk(a, result_of(n), true);
-    } else if (n->has_origin && cfdp_id_same(n->origin, a->id)) {
-        if (ended && !n->is_sender && n->name[0] != '\0' && a->await == AWAIT_LIST)
+        answer_talk(a, result_of(a, n), true);
+    } else if (n->has_origin && cfdp_id_same(n->origin, a->id) && n->remote == a->remote) {
+        const bool comes = ended && !n->is_sender && strcmp(n->name, a->name) == 0;
+        if (comes && a->await == AWAIT_LIST)
             show_list(a, n);
-        else if (ended && !n->is_sender && n->name[0] != '\0')
-            answer_talk(a, result_of(n), true);
+        else if (comes)
+            answer_talk(a, result_of(a, n), true);
         else if ((n->kind == CFDP_TOLD_PROXY || n->kind == CFDP_TOLD_LISTING) && failed)
             refuse_talk(a, n->kind == CFDP_TOLD_PROXY
                                ? "the remote entity could not send the file"
@@ -351,7 +380,7 @@ void desk_notice(struct daemon *d, const struct cfdp_notice *n)
         if (a->await != AWAIT_PUT)
             take_answer(a, n);
         else if (ended && cfdp_id_same(n->id, a->id))
-            answer_talk(a, result_of(n), true);
+            answer_talk(a, result_of(a, n), true);
     }
 }
 

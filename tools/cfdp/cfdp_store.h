@@ -33,7 +33,7 @@ int store_restore(struct cfdp_store *s, struct cfdp *e, tick now,
                   void (*said)(void *context, const char *journal, int error), void *context);
 
 /* A file of at most `max` octets as a text, which the caller frees, and removes the file. NULL: it
- * cannot be read. */
+ * cannot be read, or is longer. */
 char *store_take_text(struct cfdp_store *s, const char *name, size_t max);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * After a restart: each journal of the state folder is given to the entity. What can go wrong: a
- * journal that is damaged (it and its partial file are removed), or of a remote entity that the
- * configuration no longer has (it is kept).
+ * journal that is damaged (it and its partial file are removed), that cannot be read now, or of a
+ * remote entity that the configuration no longer has (it is kept).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,8 +31,9 @@ static const char *read_state_name(const char *name, struct cfdp_id *id)
     return *end == '.' ? end + 1 : NULL;
 }
 
-/* All of a file of the folder, which the caller frees. NULL with *rc. */
-static uint8_t *read_all(int folder, const char *name, size_t *len, int *rc)
+/* All of a file of at most `max` octets in the folder, which the caller frees. NULL with *rc;
+ * HELIO_ESPACE: it is longer. */
+static uint8_t *read_all(int folder, const char *name, off_t max, size_t *len, int *rc)
 {
     struct stat st;
     uint8_t *out = NULL;
@@ -42,13 +43,24 @@ static uint8_t *read_all(int folder, const char *name, size_t *len, int *rc)
         *rc = helio_from_errno(errno);
         return NULL;
     }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= JOURNAL_MAX) {
+    if (fstat(fd, &st) != 0) {
+        *rc = helio_from_errno(errno);
+    } else if (S_ISREG(st.st_mode) && st.st_size > max) {
+        *rc = HELIO_ESPACE;
+    } else if (S_ISREG(st.st_mode)) {
         out = malloc((size_t)st.st_size + 1);
-        const ssize_t n = out == NULL ? -1 : read(fd, out, (size_t)st.st_size);
-        *len = n < 0 ? 0 : (size_t)n;
-        *rc = out == NULL ? HELIO_ENOMEM : 0;
+        const ssize_t n = out == NULL ? 0 : read(fd, out, (size_t)st.st_size);
+        *len = (size_t)st.st_size;
+        *rc = out == NULL          ? HELIO_ENOMEM
+              : n < 0              ? helio_from_errno(errno)
+              : n < st.st_size     ? HELIO_EIO
+                                   : 0;
     }
     close(fd);
+    if (*rc != 0) {
+        free(out);
+        out = NULL;
+    }
     return out;
 }
 
@@ -57,7 +69,7 @@ static int restore_one(struct cfdp_store *s, struct cfdp *e, const char *name, s
 {
     int rc;
     size_t len = 0;
-    uint8_t *records = read_all(s->state, name, &len, &rc);
+    uint8_t *records = read_all(s->state, name, JOURNAL_MAX, &len, &rc);
     if (records == NULL)
         return rc;
     rc = cfdp_restore(e, id, slice_of(records, len), now);
@@ -105,16 +117,12 @@ char *store_take_text(struct cfdp_store *s, const char *name, size_t max)
     int rc;
     size_t len = 0;
     const int parent = store_parent(s, name, false, &last);
-    char *out = parent < 0 ? NULL : (char *)read_all(parent, last, &len, &rc);
+    if (parent < 0)
+        return NULL;
+    char *out = (char *)read_all(parent, last, (off_t)max, &len, &rc);
+    (void)unlinkat(parent, last, 0);
     if (out != NULL)
-        (void)unlinkat(parent, last, 0);
-    if (out != NULL && len <= max) {
         out[len] = '\0';
-    } else {
-        free(out);
-        out = NULL;
-    }
-    if (parent >= 0)
-        close(parent);
+    close(parent);
     return out;
 }
