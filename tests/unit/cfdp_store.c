@@ -256,6 +256,36 @@ static struct cfdp *new_entity(void)
     return e;
 }
 
+/* A number that is lost is replaced by one that was not used; a journal that is too long stays. */
+START_TEST(damaged_state)
+{
+    static const uint8_t record[] = {'B'};
+    open_store();
+    store_close(&store);
+    ck_assert_int_eq(store_open(&store, folder, false, false), 0);
+    write_text(".helio-cfdp/sequence", "");
+    store_close(&store);
+    ck_assert_int_eq(store_open(&store, folder, false, true), 0);
+    ck_assert_uint_gt(store.sequence, 1700000000);
+    const uint64_t next = store.sequence + 1;
+    ck_assert_int_eq(f->reserve(&store, next), 0);
+    store_close(&store);
+    ck_assert_int_eq(store_open(&store, folder, false, false), 0);
+    ck_assert_uint_gt(store.sequence, next);
+    ck_assert_int_eq(f->journal(&store, id, slice_of(record, sizeof record)), 0);
+    const int fd = openat(store.state, "1-2.log", O_WRONLY);
+    ck_assert_int_eq(ftruncate(fd, (INT64_C(1) << 30) + 1), 0);
+    close(fd);
+    const struct cfdp_config c = {.id = 9, .files = f, .context = &store};
+    struct cfdp *e = cfdp_new(&c);
+    ck_assert_ptr_nonnull(e);
+    ck_assert_int_eq(store_restore(&store, e, 0, count_said, NULL), 0);
+    ck_assert(is_there(".helio-cfdp/1-2.log"));
+    cfdp_free(e);
+    close_store();
+}
+END_TEST
+
 START_TEST(restart)
 {
     struct cfdp_id sent;
@@ -360,6 +390,7 @@ SUITE(cfdp_store, t)
     tcase_add_test(t, requests);
     tcase_add_test(t, lists);
     tcase_add_test(t, one_process);
+    tcase_add_test(t, damaged_state);
     tcase_add_test(t, restart);
     tcase_add_test(t, settings);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -48,10 +49,13 @@ static int read_sequence(struct cfdp_store *s)
     const int fd = openat(s->state, "sequence", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : helio_from_errno(errno);
-    if (read(fd, text, sizeof text - 1) > 0)
-        s->sequence = strtoull(text, NULL, 10);
+    const ssize_t n = read(fd, text, sizeof text - 1);
+    const int rc = n < 0 ? helio_from_errno(errno) : 0;
+    s->sequence = strtoull(text, NULL, 10);
+    if (s->sequence == 0) /* lost with the power: higher than any number that was used */
+        s->sequence = (uint64_t)time(NULL);
     close(fd);
-    return 0;
+    return rc;
 }
 
 int store_open(struct cfdp_store *s, const char *path, bool overwrite, bool sync)
@@ -288,6 +292,8 @@ static int write_sequence(struct cfdp_store *s, uint64_t number)
         rc = helio_from_errno(errno);
     close(fd);
     if (rc == 0 && renameat(s->state, "sequence.new", s->state, "sequence") != 0)
+        rc = helio_from_errno(errno);
+    if (rc == 0 && s->sync && fsync(s->state) != 0)
         rc = helio_from_errno(errno);
     return rc;
 }
