@@ -118,6 +118,22 @@ class CfdpTest(CfdpCase):
         self.assertEqual((two.root / "b").read_bytes(), data)
         self.assert_clean(one, two)
 
+    def test_few_descriptors(self):
+        """Each transaction holds a file: more than there is room for are refused, and none is lost."""
+        one = self.entity(1)
+        script = self.folder / "few"
+        script.write_text(f'#!/bin/sh\nulimit -n 192; exec {one.program} "$@"\n')
+        script.chmod(0o755)
+        one.program = script
+        one.add(2, 9)  # nobody
+        self.write(one.root / "a", 1)
+        one.start()
+        outs = [one.ask("put", "--no-wait", "a", 2) for _ in range(200)]
+        self.assertGreater(sum(out.returncode == 0 for out in outs), 32)
+        self.assertIn("too many transactions", outs[-1].stderr)
+        self.good(one.ask("suspend", "1:1"))  # which is a record in its journal
+        self.assertEqual(one.status()["counts"]["abandoned"], 0)
+
     def test_wrong_configuration(self):
         one = self.entity(1)
         one.add(2, 4000, allow="everything")

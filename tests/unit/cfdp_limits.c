@@ -465,7 +465,8 @@ START_TEST(strays)
     ck_assert_int_eq(cfdp_pdu_parse(slice_of(out, n), &answer), CFDP_PDU_OK);
     ck_assert_int_eq(answer.kind, CFDP_PDU_FINISHED);
     ck_assert_uint_eq(answer.u.finished.status, CFDP_FILE_RETAINED);
-    /* A peer that begins with the same number again: another file. It is not told of the old one. */
+    /* A peer that begins with the same number again: another file. It is not told of the old one.
+     */
     ck_assert_int_eq(push_eof(id.sequence, 9999), CFDP_VERDICT_LATE);
     n = cfdp_output(us->e, 1, out, sizeof out, pair.now);
     ck_assert_int_eq(cfdp_pdu_parse(slice_of(out, n), &answer), CFDP_PDU_OK);

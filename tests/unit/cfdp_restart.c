@@ -176,8 +176,8 @@ START_TEST(class_1_was_finished)
     run_until(&pair, 5 * TICK_S);
     struct host *h = &pair.host[1];
     struct host_journal *j = host_find(h, id);
-    ck_assert_int_eq(
-        host_note(h, id, slice_of(result + 2, sizeof result - 2)), 0); /* with its length */
+    ck_assert_int_eq(host_note(h, id, slice_of(result + 2, sizeof result - 2)),
+                     0); /* with its length */
     ck_assert_uint_gt(j->len, sizeof result);
     host_kill(&pair, h);
     ck_assert_ptr_null(cfdp_walk(h->e, NULL));

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/err.h"
 #include "base/printable.h"
@@ -17,6 +18,8 @@
 #define SLACK (20 * TICK_MS) /* that is made good after a late one */
 #define EXPIRIES 16          /* served in one turn: one may be a part of a checksum */
 #define FILL_BYTES (1u << 18)
+#define TRANSACTIONS 4096u /* at most, of all remote entities */
+#define DESCRIPTORS 128u   /* for all else */
 
 struct route *daemon_route(struct daemon *d, uint64_t entity)
 {
@@ -221,12 +224,22 @@ static int open_store(struct daemon *d)
     return rc;
 }
 
+/* Each transaction may hold a descriptor; the others are for clients, journals and sockets. */
+static uint32_t count_transactions(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > TRANSACTIONS + DESCRIPTORS)
+        return TRANSACTIONS;
+    return limit.rlim_cur > DESCRIPTORS + 16 ? (uint32_t)limit.rlim_cur - DESCRIPTORS : 16;
+}
+
 static int open_entity(struct daemon *d)
 {
     const struct settings *s = d->settings;
     const struct cfdp_config c = {.id = s->entity,
                                   .id_len = (uint8_t)s->id_octets,
                                   .sequence = d->store.sequence,
+                                  .transactions_max = count_transactions(),
                                   .seed = world_random(d->world),
                                   .files = &store_files,
                                   .context = &d->store};

@@ -26,9 +26,9 @@ struct talk {
     struct daemon *daemon;
     struct stream *stream;
     enum await await;
-    struct cfdp_id id; /* the transaction that is awaited, or that asked for one */
-    uint64_t remote;   /* its remote entity */
-    size_t requests;   /* filestore requests whose responses are due */
+    struct cfdp_id id;            /* the transaction that is awaited, or that asked for one */
+    uint64_t remote;              /* its remote entity */
+    size_t requests;              /* filestore requests whose responses are due */
     char name[CFDP_NAME_MAX + 1]; /* of the file that was asked for */
     bool asked, ends;
     size_t len, out_len, out_done;
@@ -304,8 +304,8 @@ static void obey_request(struct talk *a, const json_t *o)
 /* Did it all succeed, as far as it is known? `responses`: how many there are. */
 static bool is_done(const struct talk *a, const struct cfdp_notice *n, size_t responses)
 {
-    const bool kept = n->name[0] == '\0' || n->status == CFDP_FILE_RETAINED ||
-                      n->status == CFDP_FILE_UNREPORTED;
+    const bool kept =
+        n->name[0] == '\0' || n->status == CFDP_FILE_RETAINED || n->status == CFDP_FILE_UNREPORTED;
     return n->condition == CFDP_NO_ERROR && !n->incomplete && kept && responses >= a->requests;
 }
 

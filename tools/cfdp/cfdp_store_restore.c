@@ -51,10 +51,10 @@ static uint8_t *read_all(int folder, const char *name, off_t max, size_t *len, i
         out = malloc((size_t)st.st_size + 1);
         const ssize_t n = out == NULL ? 0 : read(fd, out, (size_t)st.st_size);
         *len = (size_t)st.st_size;
-        *rc = out == NULL          ? HELIO_ENOMEM
-              : n < 0              ? helio_from_errno(errno)
-              : n < st.st_size     ? HELIO_EIO
-                                   : 0;
+        *rc = out == NULL      ? HELIO_ENOMEM
+              : n < 0          ? helio_from_errno(errno)
+              : n < st.st_size ? HELIO_EIO
+                               : 0;
     }
     close(fd);
     if (*rc != 0) {

@@ -294,6 +294,7 @@ static int run_daemon(struct options *o)
         return 1;
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    descriptors_raise();
     int code = load_settings(p, o->words[0]);
     if (code == 0) {
         code = run_entity(p);
