@@ -154,7 +154,8 @@ static enum cfdp_verdict take_data(struct cfdp_transaction *t, const struct cfdp
         cfdp_nak_want(t, t->high, d->offset);
     if (d->offset + d->octets.len > t->high)
         t->high = d->offset + d->octets.len;
-    if (t->phase == CFDP_COMPLETING)
+    /* NAK PDUs that are under way go on where they are. */
+    if (t->phase == CFDP_COMPLETING && (!(t->want & WANT_NAK) || cfdp_receiver_is_whole(t)))
         cfdp_receiver_advance(t, now);
     return CFDP_VERDICT_TAKEN;
 }

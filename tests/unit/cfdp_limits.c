@@ -312,6 +312,39 @@ START_TEST(write_fails)
 }
 END_TEST
 
+static uint64_t pull_nak(void)
+{
+    uint8_t out[PDU_ROOM];
+    struct cfdp_pdu p;
+    do {
+        const size_t n = cfdp_output(us->e, 1, out, sizeof out, pair.now);
+        ck_assert_int_eq(cfdp_pdu_parse(slice_of(out, n), &p), CFDP_PDU_OK);
+    } while (p.kind != CFDP_PDU_NAK);
+    return p.u.nak.lo;
+}
+
+/* Octets that arrive between the NAKs of a series do not begin it anew. */
+START_TEST(data_in_a_series_of_naks)
+{
+    pair_init(&pair, 1);
+    us->peer.pdu_max = 128;
+    pair_start(&pair);
+    ck_assert_int_eq(push_named(1, 20000), CFDP_VERDICT_TAKEN);
+    for (uint64_t i = 0; i < 100; i++)
+        ck_assert_int_eq(push_data(1, 200 * i, 100), CFDP_VERDICT_TAKEN);
+    ck_assert_int_eq(push_eof(1, 20000), CFDP_VERDICT_TAKEN);
+    uint64_t last = pull_nak();
+    ck_assert_uint_eq(last, 0);
+    for (uint64_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(push_data(1, 200 * i + 100, 100), CFDP_VERDICT_TAKEN);
+        const uint64_t lo = pull_nak();
+        ck_assert_uint_gt(lo, last);
+        last = lo;
+    }
+    pair_fini(&pair);
+}
+END_TEST
+
 static size_t write_requests(uint8_t *room, size_t size, unsigned count)
 {
     struct writer w = writer_of(room, size);
@@ -547,6 +580,7 @@ SUITE(cfdp_limits, t)
     tcase_add_test(t, finished_is_not_acknowledged);
     tcase_add_test(t, eof_after_a_cancel);
     tcase_add_test(t, write_fails);
+    tcase_add_test(t, data_in_a_series_of_naks);
     tcase_add_test(t, many_requests);
     tcase_add_test(t, read_fails);
     tcase_add_test(t, source_is_gone);
