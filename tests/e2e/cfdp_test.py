@@ -3,6 +3,7 @@
 """helio-cfdp over UDP, with losses, kills, suspension and links that are down; and over the bundles of two nodes.
 usage: cfdp_test.py BIN OUT [TEST...]"""
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -131,8 +132,24 @@ class CfdpTest(CfdpCase):
         outs = [one.ask("put", "--no-wait", "a", 2) for _ in range(200)]
         self.assertGreater(sum(out.returncode == 0 for out in outs), 32)
         self.assertIn("too many transactions", outs[-1].stderr)
-        self.good(one.ask("suspend", "1:1"))  # which is a record in its journal
+        for _ in range(8):  # clients that wait
+            client = socket.socket(socket.AF_UNIX)
+            self.addCleanup(client.close)
+            client.connect(str(one.control))
+        self.good(one.ask("suspend", "1:1", timeout=60))  # which is a record in its journal
         self.assertEqual(one.status()["counts"]["abandoned"], 0)
+
+    def test_no_rate(self):
+        """Commands are answered while a file is sent as fast as the machine can."""
+        one = self.entity(1)
+        one.add(2, 9, rate="unlimited", segment=8192)  # nobody
+        with (one.root / "a").open("wb") as file:
+            file.truncate(4 << 30)
+        one.start()
+        one.begin("put", "a", 2)
+        transfer = one.status()["transactions"][0]
+        self.assertEqual(transfer["phase"], "sending")
+        self.assertGreater(transfer["octets"], 0)
 
     def test_wrong_configuration(self):
         one = self.entity(1)

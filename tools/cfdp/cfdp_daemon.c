@@ -18,8 +18,9 @@
 #define SLACK (20 * TICK_MS) /* that is made good after a late one */
 #define EXPIRIES 16          /* served in one turn: one may be a part of a checksum */
 #define FILL_BYTES (1u << 18)
-#define TRANSACTIONS 4096u /* at most, of all remote entities */
-#define DESCRIPTORS 128u   /* for all else */
+#define TURN_BYTES (1u << 20) /* sent to a remote entity before others have their turn */
+#define TRANSACTIONS 4096u    /* at most, of all remote entities */
+#define DESCRIPTORS 128u      /* for all else */
 
 struct route *daemon_route(struct daemon *d, uint64_t entity)
 {
@@ -137,8 +138,9 @@ static size_t send_by_node(struct daemon *d, const struct route *r, tick now)
 void daemon_fill(struct daemon *d, struct route *r, tick now)
 {
     const bool by_udp = address_given(&r->peer.address);
+    size_t sent = 0;
     bucket_begin(&r->bucket, now);
-    while (bucket_ready(&r->bucket, now)) {
+    while (sent < TURN_BYTES && bucket_ready(&r->bucket, now)) {
         if (!may_send(d, r)) {
             if (by_udp && !d->port_blocked) {
                 d->port_blocked = !udp_flush(d->port->io);
@@ -152,6 +154,7 @@ void daemon_fill(struct daemon *d, struct route *r, tick now)
             return;
         }
         bucket_spend(&r->bucket, n, now);
+        sent += n;
     }
 }
 

@@ -306,7 +306,7 @@ static int run_daemon(struct options *o)
 }
 
 #define CODES                                                                                      \
-    "\nexit codes: 0 done; 1 it failed, or the daemon has ended; 2 wrong usage or file name"
+    "\nexit codes: 0 done; 1 it failed, or the daemon has ended; 2 wrong usage or control path"
 
 static const struct command commands[] = {
     {"helio-cfdp daemon", "CONFIG.yaml", no_options, 1, 1, run_daemon,
