@@ -62,9 +62,20 @@ static bool is_usable(const struct security_key *k, const struct security_want *
            (k->until_ms == UINT64_MAX || (w->dtn_ms > 0 && w->dtn_ms < k->until_ms));
 }
 
-/* Is x preferred to y? For equal times the order in the ring decides. */
-static bool is_newer(const struct security_key *x, const struct security_key *y)
+/* Would a source encrypt to its own pair? A private key serves it as well, since its public part is
+ * known; but another end of the same id cannot read that. */
+static bool is_own(const struct security_key *k, const struct security_want *w)
 {
+    return w->source && k->private_key.len > 0 &&
+           security_algorithm_form(k->algorithm) == FORM_RECIPIENT;
+}
+
+/* Is x preferred to y? For equal times the order in the ring decides. */
+static bool is_preferred(const struct security_key *x, const struct security_key *y,
+                         const struct security_want *w)
+{
+    if (is_own(x, w) != is_own(y, w))
+        return is_own(y, w);
     return x->from_ms != y->from_ms ? x->from_ms > y->from_ms : x < y;
 }
 
@@ -76,8 +87,8 @@ struct security_key *security_ring_find(struct security_ring *ring, const struct
         struct security_key *best = NULL;
         for (size_t k = 0; k < ring->len; k++) {
             struct security_key *one = &ring->at[k];
-            if ((last == NULL || is_newer(last, one)) && (best == NULL || is_newer(one, best)) &&
-                one != last && is_usable(one, w))
+            if ((last == NULL || is_preferred(last, one, w)) &&
+                (best == NULL || is_preferred(one, best, w)) && one != last && is_usable(one, w))
                 best = one;
         }
         if (best == NULL)

@@ -277,6 +277,44 @@ START_TEST(rotation)
 }
 END_TEST
 
+#define RECIPIENT "id: a\nkid: 61\nalgorithm: ecdh-es-a256kw\n"
+
+/* The own pair and the other node's public key have one id: the source takes the other's, even if
+ * the own one is newer; the acceptor takes the own one. */
+START_TEST(own_and_other_key)
+{
+    struct security_rule source = rule_of(SECURITY_ROLE_SOURCE, SECURITY_BCB, true),
+                         acceptor = rule_of(SECURITY_ROLE_ACCEPTOR, SECURITY_BCB, true);
+    struct security_want want = {.id = "a", .type = SECURITY_BCB, .cose = true, .dtn_ms = CREATED};
+    const struct eid peer = eid_named("dtn://dst/svc");
+    struct buf *plain = bytes_of(COSE_PLAIN), *sent, *received;
+    char line[1024];
+    want.peer = &peer;
+    struct security_key *own = add_key(RECIPIENT, key_pem, "");
+    want.source = true;
+    ck_assert_ptr_eq(security_ring_find(&ring, &want, 0), own); /* alone */
+    /* crv, x and y of the key of A.7 */
+    snprintf(line, sizeof line, RECIPIENT "cose_key: a40102%.208s\n",
+             strstr(COSE_A7_KEY, "200221"));
+    const struct security_key *other = add_text(line);
+    own->from_ms = CREATED - 1;
+    ck_assert_ptr_eq(security_ring_find(&ring, &want, 0), other);
+    ck_assert_ptr_eq(security_ring_find(&ring, &want, 1), own);
+    want.source = false;
+    ck_assert_ptr_eq(security_ring_find(&ring, &want, 0), own);
+    ck_assert_ptr_null(security_ring_find(&ring, &want, 1));
+    ck_assert_int_eq(apply(&source, plain, CREATED, &sent), SECURITY_PASSED);
+    ring.len = 0; /* the other node */
+    snprintf(line, sizeof line, RECIPIENT "cose_key: %s\n", COSE_A7_KEY);
+    add_text(line);
+    ck_assert_int_eq(apply(&acceptor, sent, CREATED, &received), SECURITY_PASSED);
+    assert_same_bytes(received, plain);
+    buf_drop(received);
+    buf_drop(sent);
+    buf_drop(plain);
+}
+END_TEST
+
 static void note_iv(const struct buf *bytes, uint64_t seen[], size_t *len)
 {
     struct security_block s;
@@ -368,6 +406,7 @@ SUITE(bp_cose_policy, t)
     tcase_add_test(t, rules);
     tcase_add_test(t, contexts_of_rules);
     tcase_add_test(t, rotation);
+    tcase_add_test(t, own_and_other_key);
     tcase_add_loop_test(t, encryption, 0, 3);
     tcase_add_test(t, signed_and_encrypted);
 }
