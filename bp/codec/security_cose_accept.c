@@ -150,10 +150,11 @@ static enum security_verdict agree_key(struct accepting *a, const struct cose_re
     if (!security_cose_agree(&a->s, r, k,
                              r->is_static ? CRYPTO_LASTING_BOTH : CRYPTO_LASTING_PRIVATE,
                              a->key->secret, sender, a->crypto, r->wrap != 0 ? kek : a->room))
-        return SECURITY_WRONG;
-    if (r->wrap == 0)
-        return a->layer->value.len == 0 ? SECURITY_OK : SECURITY_MALFORMED;
-    v = unwrap_key(a, slice_of(kek, security_cose_wrap_bytes(r->wrap)), len);
+        v = SECURITY_WRONG;
+    else if (r->wrap == 0)
+        v = a->layer->value.len == 0 ? SECURITY_OK : SECURITY_MALFORMED;
+    else
+        v = unwrap_key(a, slice_of(kek, security_cose_wrap_bytes(r->wrap)), len);
     secret_wipe(kek, sizeof kek);
     return v;
 }
