@@ -46,7 +46,8 @@ struct crypto_certificates {
     size_t others_len;
     const struct slice *anchors; /* trusted; none: the signer's certificate is */
     size_t anchors_len;
-    const struct slice *revoked; /* revocation lists (RFC 5280 §5); their dates do not count */
+    /* revocation lists (RFC 5280 §5) that `readable` has accepted; their dates do not count */
+    const struct slice *revoked;
     size_t revoked_len;
     int64_t unix_s; /* they must be valid at this time */
     /* Does a NODE-ID of the certificate, such as "ipn:2.0", name the node that they must name? */

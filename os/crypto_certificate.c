@@ -65,23 +65,20 @@ static X509_CRL *read_revoked(struct slice der)
     return out;
 }
 
-static bool is_list_of(X509_CRL *list, X509 *issuer)
-{
-    return X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_subject_name(issuer)) == 0 &&
-           X509_CRL_verify(list, X509_get0_pubkey(issuer)) == 1;
-}
-
 static bool is_list_of_any(X509_CRL *list, STACK_OF(X509) * issuers)
 {
     for (int i = 0; i < sk_X509_num(issuers); i++) {
-        if (is_list_of(list, sk_X509_value(issuers, i)))
+        X509 *one = sk_X509_value(issuers, i);
+        if (X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_subject_name(one)) == 0 &&
+            X509_CRL_verify(list, X509_get0_pubkey(one)) == 1)
             return true;
     }
     return false;
 }
 
-/* The dates of the list and of the revocation do not count: who has a stolen key can write any
- * creation time into a bundle. */
+/* A certificate of the path whose issuer has the name of the list's one. The dates of the list and
+ * of the revocation do not count: who has a stolen key can write any creation time into a bundle.
+ */
 static bool lists_one(X509_CRL *list, STACK_OF(X509) * path)
 {
     X509_REVOKED *entry;
@@ -92,16 +89,16 @@ static bool lists_one(X509_CRL *list, STACK_OF(X509) * path)
     return false;
 }
 
-static const char *find_revoked(STACK_OF(X509) * path, STACK_OF(X509) * anchors,
-                                const struct crypto_certificates *of)
+/* The signatures of the lists were verified when they were read (crypto_readable). Here anybody's
+ * bundle would cause that work, before its own signature is verified. */
+static const char *find_revoked(STACK_OF(X509) * path, const struct crypto_certificates *of)
 {
     const char *wrong = NULL;
     for (size_t i = 0; i < of->revoked_len && wrong == NULL; i++) {
         X509_CRL *list = read_revoked(of->revoked[i]);
         if (list == NULL)
             wrong = "a revocation list is malformed";
-        else if ((is_list_of_any(list, path) || is_list_of_any(list, anchors)) &&
-                 lists_one(list, path))
+        else if (lists_one(list, path))
             wrong = "a certificate is revoked";
         X509_CRL_free(list);
     }
@@ -155,7 +152,7 @@ static const char *check_path(X509 *signer, STACK_OF(X509) * others, STACK_OF(X5
         X509_VERIFY_PARAM_set_time(p, (time_t)of->unix_s);
         wrong = X509_verify_cert(c) != 1 ? explain_path(X509_STORE_CTX_get_error(c))
                 : !is_for_bundles(c)     ? "a certificate is not for bundle security"
-                                         : find_revoked(X509_STORE_CTX_get0_chain(c), anchors, of);
+                                         : find_revoked(X509_STORE_CTX_get0_chain(c), of);
     }
     X509_STORE_CTX_free(c);
     X509_STORE_free(store);
