@@ -129,6 +129,7 @@ struct security_key {
     uint8_t base_iv[SECURITY_IV];
     size_t base_iv_len;
     struct security_der private_key, public_key, certificates[COSE_CHAIN_MAX];
+    struct security_der stated; /* the public key that a private COSE_Key says it has */
     size_t certificates_len;
     struct security_der revoked[COSE_CHAIN_MAX]; /* revocation lists of trust anchors */
     size_t revoked_len;

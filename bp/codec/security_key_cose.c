@@ -39,12 +39,10 @@ static const char *take_secret(struct security_key *k, struct slice secret)
     return NULL;
 }
 
-static const char *take_der(struct security_key *k, const struct cose_key *c, bool is_private)
+static const char *write_der(struct security_key *k, const struct cose_key *c, bool is_private,
+                             struct security_der *to)
 {
-    struct security_der *to = is_private ? &k->private_key : &k->public_key;
     struct writer w = writer_of(k->der + k->der_len, SECURITY_KEY_DER - k->der_len);
-    if (to->len > 0)
-        return "a key file has one private and one public key at most";
     if (is_private)
         cose_key_write_private(c, &w);
     else
@@ -54,6 +52,18 @@ static const char *take_der(struct security_key *k, const struct cose_key *c, bo
     *to = (struct security_der){.at = (uint16_t)k->der_len, .len = (uint16_t)writer_len(&w)};
     k->der_len += to->len;
     return NULL;
+}
+
+/* security_key_check compares both parts of a private key. */
+static const char *take_der(struct security_key *k, const struct cose_key *c)
+{
+    const bool is_private = cose_key_is_private(c);
+    struct security_der *to = is_private ? &k->private_key : &k->public_key;
+    if (to->len > 0)
+        return "a key file has one private and one public key at most";
+    const char *wrong = write_der(k, c, is_private, to);
+    return wrong == NULL && is_private && c->x.data != NULL ? write_der(k, c, false, &k->stated)
+                                                            : wrong;
 }
 
 const char *security_key_take(struct security_key *k, const struct cose_key *c)
@@ -73,8 +83,7 @@ const char *security_key_take(struct security_key *k, const struct cose_key *c)
     }
     if (use != SECURITY_USE_ANY)
         k->use = use;
-    return c->type == COSE_SYMMETRIC ? take_secret(k, c->secret)
-                                     : take_der(k, c, cose_key_is_private(c));
+    return c->type == COSE_SYMMETRIC ? take_secret(k, c->secret) : take_der(k, c);
 }
 
 /* ---- files ---- */
@@ -155,8 +164,6 @@ static const char *read_key(struct slice map, struct cose_key *c, struct securit
     wrong = security_key_take(out, c);
     if (wrong == NULL)
         wrong = judge_form(out, c);
-    if (wrong == NULL && c->x.data != NULL && out->public_key.len == 0)
-        wrong = take_der(out, c, false); /* security_key_check compares it with the private key */
     if (wrong == NULL && out->use == SECURITY_USE_NONE)
         wrong = "key_ops (4) has no operation that is used here: remove it, or write one such as 1 "
                 "(sign)";

@@ -147,6 +147,10 @@ static int keep_public(struct security_key *k, const struct found *f, char *why,
 {
     if (slice_equal(view_of(k, k->public_key), slice_of(f->der, f->len)))
         return 0;
+    if (slice_equal(view_of(k, k->stated), slice_of(f->der, f->len))) {
+        k->public_key = k->stated;
+        return 0;
+    }
     if (f->len > SECURITY_KEY_DER - k->der_len)
         return refuse_key(why, cap, "keys and certificates have more than 8192 bytes");
     memcpy(k->der + k->der_len, f->der, f->len);
@@ -229,9 +233,11 @@ static int check_both(struct security_key *k, const struct found *own, const str
     return keep_public(k, other, why, cap);
 }
 
+static const char not_its_own[] = "the public key is not that of the private key or certificate";
+
 int security_key_check(struct security_key *k, const struct crypto *crypto, char *why, size_t cap)
 {
-    struct found own, given, certified;
+    struct found own, stated, given, certified;
     const enum key_form form = security_algorithm_form(k->algorithm);
     if (form == FORM_SECRET)
         return 0;
@@ -239,19 +245,21 @@ int security_key_check(struct security_key *k, const struct crypto *crypto, char
         return check_anchors(k, crypto, why, cap);
     int err = find_part(k, k->private_key, true, crypto, &own, why, cap);
     if (err == 0)
+        err = find_part(k, k->stated, false, crypto, &stated, why, cap);
+    if (err == 0)
         err = find_part(k, k->public_key, false, crypto, &given, why, cap);
     if (err == 0)
         err = find_certified(k, crypto, &certified, why, cap);
     if (err < 0)
         return err;
+    if (stated.len > 0 && !is_same(&stated, &own))
+        return refuse_key(why, cap, not_its_own);
     if (form == FORM_BOTH)
         return check_both(k, &own, &given, why, cap);
     const struct found *first = own.len > 0 ? &own : given.len > 0 ? &given : &certified;
     if ((given.len > 0 && !is_same(&given, first)) ||
         (certified.len > 0 && !is_same(&certified, first)))
-        return refuse_key(why, cap,
-                          "the public key is not that of the private key or "
-                          "certificate");
+        return refuse_key(why, cap, not_its_own);
     return keep_public(k, first, why, cap);
 }
 

@@ -117,15 +117,25 @@ START_TEST(public_keys)
 }
 END_TEST
 
-/* A private key with the x of another one. */
+/* A private key with the x of another one, in a file or a line. */
 START_TEST(contradictions)
 {
-    char text[1024];
+    char text[1024], lines[2048], open[400];
+    public_part(open);
     snprintf(text, sizeof text, "%s", COSE_A7_KEY);
     char *x = strstr(text, "215830");
     ck_assert_ptr_nonnull(x);
     memcpy(x, strstr(COSE_A7_SENDER, "215830"), 2 * 102);
     ck_assert_int_lt(parse_hex(text, 0), 0);
+    ck_assert_str_eq(why, "the public key is not that of the private key or certificate");
+    snprintf(lines, sizeof lines, "cose_key: %s\nid: b\n", text);
+    ck_assert_int_lt(parse_text(lines), 0);
+    ck_assert_str_eq(why, "the public key is not that of the private key or certificate");
+    snprintf(lines, sizeof lines,
+             "id: b\nalgorithm: ecdh-ss-a256kw\ncose_key: a401022002%.*s\n"
+             "cose_key: a501022002%.*s\n",
+             2 * 102, strstr(open, "215830"), 3 * 102, x);
+    ck_assert_int_lt(parse_text(lines), 0);
     ck_assert_str_eq(why, "the public key is not that of the private key or certificate");
     x[7] ^= 1; /* not on the curve */
     ck_assert_int_lt(parse_hex(text, 0), 0);
