@@ -104,7 +104,7 @@ struct key_reader {
     char *why;
     size_t cap;
     unsigned line;
-    bool has_algorithm, has_secret, wrong, has_identify;
+    bool has_algorithm, has_secret, wrong, has_identify, has_kid;
     int64_t cose_alg; /* of a COSE_Key; 0: none */
     struct pem_reader pem;
 };
@@ -274,6 +274,7 @@ static bool read_hex(struct slice v, uint8_t *out, size_t cap)
 static void read_kid(struct key_reader *r, struct slice v)
 {
     r->key->kid_len = v.len / 2;
+    r->has_kid = true;
     if (!read_hex(v, r->key->kid, sizeof r->key->kid))
         refuse_line(r, "kid: write 2 to 128 hexadecimal digits");
 }
@@ -436,6 +437,8 @@ static const char *find_missing_pem(const struct key_reader *r)
         return k->certificates_len == 0 || k->private_key.len > 0 || k->public_key.len > 0
                    ? "x509 has certificates of trust anchors and no keys: write them as PEM"
                    : NULL;
+    if (form == FORM_BOTH && !r->has_kid)
+        k->kid_len = 0; /* each of the two COSE_Keys has its own */
     if (form == FORM_BOTH)
         return k->private_key.len == 0 || k->public_key.len == 0 || k->certificates_len > 0 ||
                        k->identify != SECURITY_BY_KID

@@ -77,7 +77,7 @@ const char *security_key_take(struct security_key *k, const struct cose_key *c)
         memcpy(k->base_iv, c->base_iv.data, SECURITY_IV);
         k->base_iv_len = SECURITY_IV;
     }
-    if (k->kid_len == 0 && c->kid.len > 0 && security_algorithm_form(k->algorithm) != FORM_BOTH) {
+    if (k->kid_len == 0 && c->kid.len > 0) {
         memcpy(k->kid, c->kid.data, c->kid.len);
         k->kid_len = c->kid.len;
     }

@@ -169,6 +169,28 @@ START_TEST(lines)
 }
 END_TEST
 
+/* ECDH-SS: neither COSE_Key's kid is that of the pair, whatever the order of the lines is. */
+START_TEST(order_of_lines)
+{
+    static const char *const others[] = {"algorithm: ecdh-ss-a256kw\n",
+                                         "algorithm: ecdh-ss-a256kw\nkid: 0102\n"};
+    char text[8192], pair[2048], open[400];
+    public_part(open);
+    snprintf(pair, sizeof pair,
+             "cose_key: a501020241702002%.*s\n"
+             "cose_key: a601020241712002%.*s\n",
+             2 * 102, strstr(open, "215830"), 3 * 102, strstr(COSE_A8_SENDER, "215830"));
+    for (size_t i = 0; i < 2; i++) {
+        for (int first = 0; first < 2; first++) {
+            snprintf(text, sizeof text, "id: b\n%s%s", first ? pair : others[i],
+                     first ? others[i] : pair);
+            ck_assert_msg(parse_text(text) == 0, "%s", why);
+            ck_assert_uint_eq(key.kid_len, 2 * i);
+        }
+    }
+}
+END_TEST
+
 START_TEST(wrong_keys)
 {
     static const struct {
@@ -229,5 +251,6 @@ SUITE(bp_cose_key, t)
     tcase_add_test(t, public_keys);
     tcase_add_test(t, contradictions);
     tcase_add_test(t, lines);
+    tcase_add_test(t, order_of_lines);
     tcase_add_test(t, wrong_keys);
 }
