@@ -111,7 +111,7 @@ static void on_port(void *context, bool readable, bool writable)
 static bool may_send(const struct daemon *d, const struct route *r)
 {
     if (address_given(&r->peer.address))
-        return !d->port_blocked && udp_room(d->port->io, DAEMON_PDU_ROOM);
+        return d->port != NULL && !d->port_blocked && udp_room(d->port->io, DAEMON_PDU_ROOM);
     return node_has_room(d);
 }
 
