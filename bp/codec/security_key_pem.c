@@ -237,7 +237,7 @@ static const char not_its_own[] = "the public key is not that of the private key
 
 int security_key_check(struct security_key *k, const struct crypto *crypto, char *why, size_t cap)
 {
-    struct found own, stated, given, certified;
+    struct found own = {0}, stated = {0}, given = {0}, certified = {0};
     const enum key_form form = security_algorithm_form(k->algorithm);
     if (form == FORM_SECRET)
         return 0;
