@@ -350,12 +350,59 @@ START_TEST(the_kernel_keeps_time_and_carries_datagrams)
 }
 END_TEST
 
+/* A port that closes at the end, and what waits for that. */
+struct last {
+    struct world *w;
+    struct port *port;
+    struct alarm after, late;
+    bool closed, after_close, too_late;
+};
+
+static void note_after(void *context)
+{
+    struct last *l = context;
+    l->after_close = l->closed;
+}
+
+static void note_late(void *context)
+{
+    struct last *l = context;
+    l->too_late = true;
+}
+
+static void close_and_wait(void *context)
+{
+    struct last *l = context;
+    l->closed = true;
+    alarm_set(&l->after, 0);
+}
+
+START_TEST(an_ended_world_waits_for_what_closes_in_steps)
+{
+    struct last l = {0};
+    struct address any;
+    ck_assert_int_eq(address_of("127.0.0.1", 0, &any), 0);
+    ck_assert_int_eq(uv_world_open(&l.w), 0);
+    ck_assert_int_eq(port_open(l.w, &l.port, &any, true, on_ready, &l), 0);
+    alarm_init(&l.after, l.w, ALARM_LINK, note_after, &l);
+    alarm_init(&l.late, l.w, ALARM_LINK, note_late, &l);
+    alarm_set(&l.late, world_now(l.w) + 3600 * TICK_S);
+    port_close(l.port, close_and_wait, &l);
+    uv_world_end(l.w);
+    uv_world_run(l.w);
+    ck_assert(l.after_close);
+    ck_assert(!l.too_late);
+    ck_assert_int_eq(uv_world_free(l.w), 0);
+}
+END_TEST
+
 SUITE(os_world, t)
 {
     tcase_add_test(t, alarms_go_off_by_rank_then_by_making);
     tcase_add_test(t, an_alarm_may_set_itself_and_end_others);
     tcase_add_test(t, a_round_ends_when_nobody_has_work);
     tcase_add_test(t, the_kernel_keeps_time_and_carries_datagrams);
+    tcase_add_test(t, an_ended_world_waits_for_what_closes_in_steps);
     tcase_add_test(t, datagrams_before_later_alarms);
     tcase_add_test(t, times_come_while_others_are_always_due);
 }
