@@ -5,12 +5,14 @@
 #include "conf/conf_arguments.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lack.h"
 #include "base/words.h"
 #include "os/arguments.h"
 
@@ -83,7 +85,10 @@ void argument_wrong(struct argp_state *state, const char *format, ...)
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    argp_error(state, "%s%s%s", p->typed, p->typed[0] == '\0' ? "" : ": ", why);
+    const char *colon = p->typed[0] == '\0' ? "" : ": ";
+    if (lack_is(errno)) /* a name or a file may be right that could not be looked up or read */
+        argp_failure(state, 1, 0, "%s%s%s", p->typed, colon, why);
+    argp_error(state, "%s%s%s", p->typed, colon, why);
 }
 
 void argument_want(struct argp_state *state, const char *arg, const char *right)

@@ -9,12 +9,16 @@
  */
 #include "conf/conf_tree.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
+
+#include "base/err.h"
+#include "base/lack.h"
 
 #define DEPTH_MAX 16
 #define BYTES_MAX (1U << 20)
@@ -28,6 +32,12 @@ struct builder {
 void conf_errors_init(struct conf_errors *e, const char *file)
 {
     *e = (struct conf_errors){.file = file};
+    errno = 0; /* of an earlier failure, which may be harmless */
+}
+
+int conf_errors_code(const struct conf_errors *e)
+{
+    return e->total == 0 ? 0 : e->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
 }
 
 void conf_no_memory(struct conf_errors *e, uint32_t line)
@@ -38,6 +48,7 @@ void conf_no_memory(struct conf_errors *e, uint32_t line)
 
 void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
 {
+    e->no_memory = e->no_memory || lack_is(errno);
     e->total++;
     if (e->len == CONF_ERRORS_MAX)
         return;

@@ -33,19 +33,23 @@ struct conf_errors {
     /* Text that replaces all errors with a line; NULL: the real text. For a file of a user who may
      * not be allowed to read it: an error's text shows parts of the file. */
     const char *instead;
-    bool no_memory;   /* one of them was that memory ran out: the file may be right */
+    bool no_memory;   /* memory or descriptors ran out: the file may be right */
     unsigned exposed; /* permissions of the file, if all users may read or write it; else 0 */
     char text[CONF_ERRORS_MAX][CONF_ERROR_CAP];
 };
 
-void conf_errors_init(struct conf_errors *e, const char *file);
+void conf_errors_init(struct conf_errors *e, const char *file); /* and errno is 0 */
 
-/* One more error; bytes that a terminal should not see are shown as '?'. */
+/* One more error; bytes that a terminal should not see are shown as '?'. If errno is one of
+ * lack_is, also no_memory: what could not be read, opened or made caused this error. */
 void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Memory ran out: an error, and no_memory. */
 void conf_no_memory(struct conf_errors *e, uint32_t line);
+
+/* The result of a reader: 0 without errors, HELIO_ENOMEM with no_memory, else HELIO_EFORMAT. */
+int conf_errors_code(const struct conf_errors *e);
 
 /* Parses len bytes (at most 1 MiB). NULL with at least one error; else the caller's to
  * conf_tree_free. `empty` says what an empty file lacks ("it needs at least the key …"). */

@@ -3,6 +3,7 @@
  * a limit on locked memory, which the caller reports. */
 #include "os/secret_memory.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "base/secret.h"
@@ -12,7 +13,9 @@ void *secret_memory_new(size_t len, bool *locked)
     void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
+    const int before = errno;
     *locked = mlock(p, len) == 0;
+    errno = before; /* its ENOMEM is about the limit of locked memory */
 #ifdef MADV_DONTDUMP
     (void)madvise(p, len, MADV_DONTDUMP);
 #endif

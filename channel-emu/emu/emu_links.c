@@ -25,7 +25,7 @@ static int read_file(struct emu_links *l, FILE *say)
         rc = HELIO_ENOMEM;
     for (size_t i = 0; i < l->file.count && rc == 0; i++)
         emu_links_ports(&l->file.link[i], &l->run, &l->ports[i], e);
-    rc = rc == 0 && e->total > 0 ? HELIO_EFORMAT : rc;
+    rc = rc == 0 ? conf_errors_code(e) : rc;
     for (size_t i = 0; i < e->len; i++)
         fprintf(say, "helio-emu: %s\n", e->text[i]);
     if (rc < 0 && e->total == 0)

@@ -57,7 +57,7 @@ static int check_file(const char *path)
         printf("%zu links, %zu shared transmitters: right\n", file.count, file.shared_count);
     scenario_links_fini(&file);
     free(e);
-    return rc < 0 ? 2 : 0;
+    return rc == HELIO_ENOMEM ? 1 : rc < 0 ? 2 : 0;
 }
 
 static bool write_report(const struct emu_links *l, FILE *json)

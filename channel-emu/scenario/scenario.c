@@ -78,7 +78,7 @@ static void make_relative(struct scenario *s, const struct conf_tree *map, const
             continue;
         char *path = scenario_path(directory, *texts[i]);
         if (path == NULL) {
-            conf_error(errors, 0, "out of memory");
+            conf_no_memory(errors, 0);
             return;
         }
         free(*texts[i]);
@@ -128,7 +128,7 @@ int scenario_apply(struct scenario *s, const char *data, size_t len, const char 
     if (root != NULL && !conf_is_foreign(root, "helio-emu", errors))
         apply_tree(s, root, directory, errors);
     conf_tree_free(root);
-    return errors->total == before ? 0 : HELIO_EFORMAT;
+    return errors->total == before ? 0 : conf_errors_code(errors);
 }
 
 char *scenario_directory(const char *path)
@@ -149,13 +149,12 @@ char *scenario_directory(const char *path)
 int scenario_load(struct scenario *s, const char *path, struct conf_errors *errors)
 {
     size_t len;
-    int rc = HELIO_EFORMAT;
     char *data = conf_file_read(path, &len, errors);
     char *directory = data == NULL ? NULL : scenario_directory(path);
     if (data != NULL && directory == NULL)
         conf_error(errors, 0, "its directory: %s", strerror(errno));
-    else if (data != NULL)
-        rc = scenario_apply(s, data, len, directory, errors);
+    const int rc = directory != NULL ? scenario_apply(s, data, len, directory, errors)
+                                     : conf_errors_code(errors);
     free(directory);
     free(data);
     return rc;
@@ -193,7 +192,7 @@ int scenario_set(struct scenario *s, const char *key, const char *value, bool pl
     }
     apply_tree(s, &chain[0], "", errors);
     conf_tree_free(parsed);
-    return errors->total == before ? 0 : HELIO_EFORMAT;
+    return errors->total == before ? 0 : conf_errors_code(errors);
 }
 
 static void check_way(const struct scenario_way *w, const struct scenario_way *other,
@@ -233,7 +232,7 @@ int scenario_check(const struct scenario *s, struct conf_errors *errors)
     check_outputs(s, errors);
     check_way(&s->way[SCENARIO_FORWARD], &s->way[SCENARIO_RETURN], "forward.", errors);
     check_way(&s->way[SCENARIO_RETURN], &s->way[SCENARIO_FORWARD], "return.", errors);
-    return errors->total == before ? 0 : HELIO_EFORMAT;
+    return errors->total == before ? 0 : conf_errors_code(errors);
 }
 
 tick scenario_origin(const struct scenario_way *w, tick started, tick wall)

@@ -68,7 +68,7 @@ void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const
     const struct conf_tree *t = conf_list(map, where, "changes", CHAN_TABLE_MAX, &n, errors);
     struct chan_change *changes = calloc(n + 1, sizeof *changes);
     if (changes == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     for (; t != NULL && errors->total == before; t = t->next, i++) {

@@ -79,7 +79,7 @@ static void read_law(struct scenario_way *w, const struct conf_tree *t, const ch
     size_t before = errors->total;
     snprintf(inner, sizeof inner, "%sjitter.", where);
     if (conf_options_default(law_table, w, conf_option_set) < 0) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     conf_section_read(t, inner, &part, 1, table_word, errors);

@@ -115,7 +115,7 @@ static void name_links(struct scenario_links *s, const struct conf_tree *map,
     assert(s->count == 0);
     s->link = calloc(n, sizeof *s->link);
     if (s->link == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
@@ -130,7 +130,7 @@ static void name_links(struct scenario_links *s, const struct conf_tree *map,
                        t->key, conf_kind_name(t->kind),
                        "{listen: 127.0.0.1:5001, to: 127.0.0.1:6001}");
         else if (init_link(&s->link[s->count++], t->key) < 0)
-            conf_error(errors, 0, "out of memory");
+            conf_no_memory(errors, 0);
         if (errors->total > 0)
             return;
         s->link[s->count - 1].line = t->line;
@@ -236,7 +236,7 @@ int scenario_links_read(struct scenario_links *s, const char *data, size_t len,
     else if (root != NULL && !conf_is_foreign(root, "helio-emu", errors))
         read_root(s, root, directory, errors);
     conf_tree_free(root);
-    return errors->total == before ? 0 : HELIO_EFORMAT;
+    return errors->total == before ? 0 : conf_errors_code(errors);
 }
 
 int scenario_links_load(struct scenario_links *s, const char *path, struct conf_errors *errors)
@@ -245,11 +245,10 @@ int scenario_links_load(struct scenario_links *s, const char *path, struct conf_
     *s = (struct scenario_links){.seed = 1};
     char *data = conf_file_read(path, &len, errors);
     char *directory = data == NULL ? NULL : scenario_directory(path);
-    int rc = HELIO_EFORMAT;
     if (data != NULL && directory == NULL)
         conf_error(errors, 0, "its directory cannot be found");
-    else if (data != NULL)
-        rc = scenario_links_read(s, data, len, directory, errors);
+    const int rc = directory != NULL ? scenario_links_read(s, data, len, directory, errors)
+                                     : conf_errors_code(errors);
     free(directory);
     free(data);
     return rc;

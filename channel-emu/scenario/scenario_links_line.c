@@ -111,7 +111,7 @@ void scenario_links_lines(struct scenario_links *s, const struct conf_tree *root
         return;
     s->shared = calloc(n, sizeof *s->shared);
     if (s->shared == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
@@ -129,7 +129,7 @@ void scenario_links_lines(struct scenario_links *s, const struct conf_tree *root
             continue;
         }
         if (!add_line(s, t->key)) {
-            conf_error(errors, 0, "out of memory");
+            conf_no_memory(errors, 0);
             return;
         }
         read_line(s, (int)s->shared_count - 1, t, errors);

@@ -48,7 +48,7 @@ static void read_over(const struct scenario_links *s, const struct scenario_link
     const struct conf_part part = {.options = over_table, .base = &o};
     size_t before = errors->total;
     if (conf_options_default(over_table, &o, conf_option_set) < 0)
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
     conf_section_read(t, where, &part, 1, NULL, errors);
     if (errors->total == before)
         take_over(s, l, &o, t, where, out, errors);
@@ -106,7 +106,7 @@ void scenario_links_over(struct scenario_links *s, struct scenario_link *l,
     }
     l->overs = calloc(n, sizeof *l->overs);
     if (l->overs == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     l->over_count = n;

@@ -57,7 +57,7 @@ void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const
     const struct conf_tree *t = conf_list(map, where, key, CHAN_TABLE_MAX, &n, errors);
     struct chan_window *windows = calloc(n + 1, sizeof *windows);
     if (windows == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     for (; t != NULL && errors->total == before; t = t->next, i++) {
@@ -92,7 +92,7 @@ void scenario_points(struct scenario_way *w, const struct conf_tree *list, const
     const struct conf_tree *t = conf_list(&map, where, "delay", CHAN_TABLE_MAX, &n, errors);
     struct chan_point *points = calloc(n + 1, sizeof *points);
     if (points == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     if (t == NULL && errors->total == before)

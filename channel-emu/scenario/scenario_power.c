@@ -120,7 +120,7 @@ static void read_none(struct scenario_way *w, struct conf_errors *errors)
 {
     w->power.points = calloc(1, sizeof *w->power.points);
     if (w->power.points == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     w->power.points[0].db = -400;
@@ -144,7 +144,7 @@ static void read_table(struct scenario_way *w, const struct conf_tree *map, cons
     }
     w->power.points = calloc(n, sizeof *w->power.points);
     if (w->power.points == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     for (; t != NULL && errors->total == before; t = t->next) {
@@ -174,7 +174,7 @@ static void read_code(struct scenario_way *w, const struct conf_tree *map, const
                    "another code",
                    where);
     else if ((w->power.points = calloc(CODE_TABLE_MAX, sizeof *w->power.points)) == NULL)
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
     else
         w->power.power.count = code_table(c, noise, (double)w->power.slope, w->power.points);
     if (w->power.codeword_bytes == 0)
@@ -197,7 +197,7 @@ static void read_values(struct scenario_way *w, const struct conf_tree *map, con
         p->value[i] *= 1000;
     w->power.sums = malloc((p->len + 1) * sizeof *w->power.sums);
     if (w->power.sums == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     chan_power_sums(p->value, p->len, w->power.sums);
@@ -263,7 +263,7 @@ static void read_receiver(struct scenario_way *w, const struct conf_tree *map, c
         conf_error(errors, map->line, "%s%s: must have 2 to 10,000,000 steps of the powers", where,
                    w->power.block > 0 ? "block" : "interleaver");
     else if (lose_steps(w, &c, math_exp(level / DB_OF_LOG)) < 0)
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
 }
 
 static void open_power(struct scenario_way *w, const struct conf_tree *map, const char *where,
@@ -272,7 +272,7 @@ static void open_power(struct scenario_way *w, const struct conf_tree *map, cons
     size_t before = errors->total;
     char *path = scenario_path(directory, w->power.name);
     if (path == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     free(w->power.name);
@@ -312,7 +312,7 @@ void scenario_power_read(struct scenario_way *w, const struct conf_tree *map, co
     drop_tables(w);
     conf_options_free(table, w);
     if (scenario_power_init(w) < 0) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     if (t->kind == CONF_SCALAR && strcmp(t->text, "none") == 0)

@@ -61,7 +61,7 @@ static void read_codel(struct scenario_way *w, const struct conf_tree *t, const 
         return;
     }
     if (conf_options_default(codel_table, w, conf_option_set) < 0) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     snprintf(inner, sizeof inner, "%scodel.", where);

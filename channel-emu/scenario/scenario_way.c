@@ -181,7 +181,7 @@ static void open_trace(struct scenario_way *w, const struct conf_tree *t, const 
     if (!is_preset(w->trace.name)) {
         char *path = scenario_path(directory, w->trace.name);
         if (path == NULL) {
-            conf_error(errors, 0, "out of memory");
+            conf_no_memory(errors, 0);
             return;
         }
         free(w->trace.name);

@@ -359,7 +359,7 @@ static int open_file(struct sdls_file **out, const struct sdls_file_config *c,
     f->sdls.crypto = &f->crypto;
     read_file(&r, c->path);
     *out = f;
-    return errors->total == 0 ? 0 : errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+    return conf_errors_code(errors);
 }
 
 int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use use,

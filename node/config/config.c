@@ -510,7 +510,7 @@ int config_parse(struct config *out, const char *data, size_t len, config_adapte
     if (errors->total == 0)
         return 0;
     config_fini(out);
-    return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+    return conf_errors_code(errors);
 }
 
 int config_load(struct config *out, const char *path, config_adapters *adapters,
@@ -519,9 +519,8 @@ int config_load(struct config *out, const char *path, config_adapters *adapters,
     *out = (struct config){.links = NULL};
     size_t len;
     char *data = conf_file_read(path, &len, errors);
-    int err = data != NULL        ? config_parse(out, data, len, adapters, errors)
-              : errors->no_memory ? HELIO_ENOMEM
-                                  : HELIO_EFORMAT;
+    int err =
+        data != NULL ? config_parse(out, data, len, adapters, errors) : conf_errors_code(errors);
     free(data);
     return err;
 }

@@ -154,5 +154,5 @@ int config_places(const struct config *c, struct conf_errors *errors)
     check_group("socket_group", c->lines.socket_group, c->socket_access.group, true, errors);
     check_group("control_group", c->lines.control_group, c->control_access.group, true, errors);
     check_group("control_admin_group", c->lines.admin_group, c->control_admin_group, false, errors);
-    return errors->total == before ? 0 : HELIO_ENOENT;
+    return errors->total == before ? 0 : errors->no_memory ? HELIO_ENOMEM : HELIO_ENOENT;
 }

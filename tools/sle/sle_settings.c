@@ -387,13 +387,13 @@ int settings_parse(struct settings *s, const char *text, size_t len, struct conf
     struct conf_tree *root = conf_tree_parse(
         text, len, "it needs at least the keys id, users, sources and instances", errors);
     if (root == NULL)
-        return HELIO_EFORMAT;
+        return conf_errors_code(errors);
     read_root(&r, root);
     conf_tree_free(root);
     if (errors->total == 0)
         return 0;
     settings_free(s);
-    return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+    return conf_errors_code(errors);
 }
 
 int settings_load(struct settings *s, const char *path, struct conf_errors *errors)
@@ -401,7 +401,7 @@ int settings_load(struct settings *s, const char *path, struct conf_errors *erro
     size_t len;
     char *text = conf_file_read(path, &len, errors);
     if (text == NULL)
-        return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+        return conf_errors_code(errors);
     int r = settings_parse(s, text, len, errors);
     free(text);
     return r;
