@@ -169,6 +169,20 @@ def check_started(root):
     assert modes.split("\n")[:3] == ["heliograph:heliograph 750", "heliograph:heliograph 660", "heliograph:heliograph 640"], modes
 
 
+def check_credentials(root):
+    """The node started without a credential. With a private key that only root may read, its user alone gets a copy."""
+    copy = "/run/credentials/heliod@node1.service/node1.key"
+    root.run("install", "-d", "-m", "0700", "/etc/credstore")
+    root.run("sh", "-c", "umask 077; echo secret >/etc/credstore/node1.key")
+    root.run("systemctl", "restart", "heliod@node1")
+    assert root.run("runuser", "-u", "heliograph", "--", "cat", copy).strip() == "secret"
+    told = root.run("runuser", "-u", "alice", "--", "cat", copy, code=None)
+    assert "ermission denied" in told, told
+    root.run("rm", "/etc/credstore/node1.key")
+    root.run("rmdir", "--ignore-fail-on-non-empty", "/etc/credstore")
+    root.run("systemctl", "restart", "heliod@node1")
+
+
 def check_traffic(one, two):
     """By a member of the group, and not by anybody else."""
     here = ("--socket", "/run/heliograph/node1.sock")
@@ -278,6 +292,7 @@ def check_node(one, two, before):
         root.boot()
         configure(root, peer)
         check_started(root)
+    check_credentials(one)
     check_traffic(one, two)
     check_sync(one, two)
     check_missing(one)

@@ -63,7 +63,11 @@ if command -v systemd-analyze >/dev/null; then
     systemd-analyze security --offline=yes --threshold=25 "$out/heliod@.service" >"$out/exposure.txt" 2>&1 ||
         fail "systemd finds the unit more exposed than 2.5 of 10: $(tail -1 "$out/exposure.txt")"
 fi
-grep -q '^ExecReload=' "$prefix/lib/systemd/system/heliod@.service" || fail "the unit of systemd is not there"
+unit=$prefix/lib/systemd/system/heliod@.service
+grep -q '^ExecReload=' "$unit" || fail "the unit of systemd is not there"
+# without a path: systemd takes a missing credential with one as an error, and a node may have none
+grep -q '^LoadCredential=%i.key$' "$unit" || fail "the unit does not load the node's private key as a credential"
+grep '^LoadCredential=.*:' "$unit" && fail "a node without this credential would not start"
 
 # each header is whole, in every language; arrays without a length are C's, which every C++ compiler knows
 for header in $(cd "$prefix/include" && find heliograph -name '*.h'); do
