@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A ring of lines. It stands before the sink that the node had, which gets all events as before.
- * What can go wrong: no memory for a line, which is then missing.
+ * What can go wrong: no memory for a line, or more events than there is time for, since anyone who
+ * reaches the HTTP server may watch; such a line is missing.
  */
 #include "node/node_events.h"
 
@@ -10,12 +11,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/pace.h"
 #include "node/node_log.h"
 
 struct node_events {
     bundle_event_sink *before; /* NULL: none */
     void *before_context;
     tick asked;
+    struct pace pace;              /* of lines */
     uint64_t last;                 /* events so far */
     char *lines[NODE_EVENTS_KEPT]; /* event i is at i modulo their number; NULL: none */
 };
@@ -27,10 +30,14 @@ static void keep_event(void *context, const struct bundle_event *e)
     char line[BUNDLE_EVENT_CSV_MAX];
     if (v->before != NULL)
         v->before(v->before_context, e);
-    const uint32_t len = node_bundle_line(n, e, n->log_epoch, line);
     char **at = &v->lines[++v->last % NODE_EVENTS_KEPT];
+    const tick now = world_now(n->world);
     free(*at);
-    *at = strndup(line, len);
+    *at = NULL;
+    if (!pace_may(&v->pace, now))
+        return;
+    pace_made(&v->pace, now, 0);
+    *at = strndup(line, node_bundle_line(n, e, n->log_epoch, line));
 }
 
 static void set_sink(struct node *n, bundle_event_sink *sink, void *context)
@@ -48,6 +55,7 @@ int node_events_want(struct node *n)
             return HELIO_ENOMEM;
         n->events->before = n->bundle_sink;
         n->events->before_context = n->bundle_sink_context;
+        n->events->pace = (struct pace){.share = 1, .least = TICK_S / NODE_EVENTS_SECOND};
         set_sink(n, keep_event, n);
     }
     n->events->asked = node_now(n).now;

@@ -10,6 +10,7 @@
 #include "node/node.h"
 
 #define NODE_EVENTS_KEPT 2048u         /* the latest */
+#define NODE_EVENTS_SECOND 20000u      /* with a line in a second: so 4 % of the loop's time */
 #define NODE_EVENTS_REST (30 * TICK_S) /* so long after the last question they are kept */
 
 /* Somebody watches: events are kept from now on. 0, or HELIO_ENOMEM. */
@@ -17,7 +18,7 @@ int node_events_want(struct node *n);
 /* The number of the latest event; they count from 1. 0: none is kept. */
 uint64_t node_events_last(const struct node *n);
 /* Event `number` as a line of the bundle log with its line feed, until the next event; NULL: it is
- * not kept any more, or memory was out. */
+ * not kept any more, it was one of too many, or memory was out. */
 const char *node_events_line(const struct node *n, uint64_t number);
 /* Each second: nothing is kept any more if nobody has asked lately. */
 void node_events_tick(struct node *n);

@@ -271,6 +271,12 @@ START_TEST(events_are_kept_for_who_watches)
     ck_assert_int_eq(number_of(answer, "last"), NODE_EVENTS_KEPT + 10);
     ck_assert_int_eq(number_of(answer, "missed"), 0);
     json_decref(answer);
+
+    receive_again(n, NODE_EVENTS_SECOND); /* in the same moment: the last ones have no line */
+    answer = events_after(n, "{\"cmd\": \"events\", \"after\": 0}");
+    ck_assert_int_eq(number_of(answer, "missed"), NODE_EVENTS_SECOND + 10 + 256);
+    ck_assert_uint_eq(json_array_size(json_object_get(answer, "events")), 0);
+    json_decref(answer);
     node_events_tick(n);
     ck_assert_ptr_nonnull(n->events);
     node_events_free(n);
