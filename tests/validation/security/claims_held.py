@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims that an outside referee measured and that hold: unfinished lists, names of files, endpoint ids, orders at the control socket; for security_claims.py."""
+"""Claims that an outside referee measured and that hold: unfinished lists, names of files, endpoint ids, orders at the control socket, refused transfers, ways back, threads; for security_claims.py."""
 import contextlib
 import csv
 import hashlib
@@ -187,3 +187,92 @@ def wrong_words_of_a_deletion():
             if answer["ok"]:
                 wrong.append(f"{words}: {answer['deleted']} deleted")
     yield Claim("words of a deletion that are wrong", "docs/helioctl.md", "a wrong request (a word, a key, a pattern, a name that the node does not know)", "; ".join(wrong), not wrong)
+
+
+def transfers_to(peer, answer, seconds):
+    """When each transfer arrived that the peer was given, and answered by answer(number), within that time."""
+    times, end = [], time.monotonic() + seconds
+    while message := peer.wait(lambda m: m[0] == wire.XFER_SEGMENT and m[1] & wire.END, max(end - time.monotonic(), 0.01)):
+        times.append(time.monotonic())
+        peer.send(answer(message[2], len(message[3])))
+    return times
+
+
+@check
+def transfers_that_the_peer_refuses():
+    """A bundle for a peer that refuses each transfer of it, with each reason of RFC 9174."""
+    tries = {}
+    for reason, word in wire.REFUSE.items():
+        hosts = Hosts()
+        links = [tcpcl(hosts), {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": f"{hosts.node()}:4556"}]
+        with Node(hosts, {"links": links}) as node, Peer(hosts.node(), hosts.other(0), "ipn:3.0") as peer, Peer(hosts.node(), hosts.other(1)) as source:
+            source.send(wire.xfer(0, wire.bundle((3, 1), payload=b"text")))
+            times = transfers_to(peer, lambda number, _, r=reason: struct.pack(">BBQ", wire.XFER_REFUSE, r, number), 2.5)
+            gaps = [b - a for a, b in zip(times, times[1:])]
+            tries[word] = (len(times), round(min(gaps, default=0), 2), node.ask("status")["bundles"])
+    final = {"not acceptable", "extension failure"}
+    good = all(count == 1 and held == 0 for word, (count, _, held) in tries.items() if word in final | {"completed"}) and all(
+        2 <= count <= 6 and gap >= 0.2 and held == 1 for word, (count, gap, held) in tries.items() if word not in final | {"completed"})
+    yield Claim("transfers that the peer refuses: how often, least pause, held", "docs/tcpcl.md", "the bundle does not use this link again", str(tries), good)
+
+
+@check
+def ways_back():
+    """Bundles whose only route leads to the neighbour that brought them, by other adapters than TCPCL, and by a contact plan."""
+    held = {}
+    bundle = wire.bundle((9, 1))
+
+    def play(name, link, give, **keys):
+        hosts = Hosts()
+        own = {"name": "to-2", "peer": "ipn:2.0", "local": f"{hosts.node()}:1113", "remote": f"{hosts.other(0)}:1113", **link}
+        routes = {} if keys else {"routes": [{"to": "ipn:9.*", "via": "to-2"}]}
+        if keys:
+            pathlib.Path(hosts.path("plan.yaml")).write_text(PLAN, encoding="ascii")
+            keys = {"plan": hosts.path("plan.yaml")}
+        with Node(hosts, {"links": [own], **routes, **keys}) as node:
+            give(hosts)
+            refused = until(lambda: sum(node.ask("counters")["agent"]["refused"].values()), 5)
+            held[name] = (refused, node.ask("status")["bundles"])
+
+    def datagram(octets):
+        def give(hosts):
+            with nodes.udp(hosts.other(0)) as s:
+                s.sendto(octets, (hosts.node(), 1113))
+        return give
+
+    def stream(hosts):
+        with socket.create_connection((hosts.node(), 1113), 5, (hosts.other(0), 0)) as s:
+            s.sendall(wire.head(2, len(bundle)) + bundle)
+            time.sleep(0.3)
+
+    play("ltp-udp", {"adapter": "ltp-udp", "rto": "200ms"}, datagram(wire.whole(2, 1, bundle)))
+    play("udp", {"adapter": "udp"}, datagram(bundle))
+    play("mtcp", {"adapter": "mtcp"}, stream)
+    play("ltp-udp, a plan", {"adapter": "ltp-udp", "rto": "200ms"}, datagram(wire.whole(2, 1, bundle)), plan=True)
+    yield Claim("bundles whose only route leads back, by adapter: refused, held", "SECURITY.md", "they are refused at once, and take no room", str(held),
+                all(refused and kept == 0 for refused, kept in held.values()))
+
+
+PLAN = """contacts:
+  - {from: 1, to: 2, start: 0s, end: 1d, rate: 1Gbit/s, both: yes, owlt: 0s}
+  - {from: 2, to: 9, start: 0s, end: 1d, rate: 1Gbit/s, owlt: 0s}
+"""
+USER = 54399  # nobody else's: the limit counts all processes of a user
+
+
+@check
+def starts_without_threads():
+    """As a user that may have few processes (RLIMIT_NPROC): the threads of the store, the log and the HTTP server fail, each in turn."""
+    ends = {}
+    for limit in range(12):
+        hosts = Hosts()
+        os.chown(hosts.folder, USER, USER)
+        keys = {"store": {"path": hosts.path("store")}, "http": {"listen": f"{hosts.node()}:9464"}, "log": {"bundles": hosts.path("bundles.csv")}}
+        node = Node(hosts, keys, wait=False, prefix=["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "prlimit", f"--nproc={limit}"])
+        os.chown(node.file, USER, USER)
+        until(lambda n=node: n.process.poll() is not None or n.answers(), 20)
+        code, text = node.process.poll(), node.log()
+        node.stop()
+        ends[limit] = "starts" if code is None else code if text.strip() else f"{code}, silent"
+    yield Claim("starts of a user with at most 0 to 11 processes", "SECURITY.md", "exit 1 with a message; no socket is left behind", str(ends),
+                set(ends.values()) == {1, "starts"})
