@@ -12,11 +12,11 @@
 #include "node/aap2/aap2_wire.h"
 #include "node/app/apps.h"
 
-#define APP_REQUESTS_MAX 4096          /* unanswered requests of a connection */
-#define APP_OUT_MAX (1U << 20)         /* bytes waiting to be written, beyond which reading stops */
-#define APP_WINDOW_MAX 1024            /* deliveries outstanding */
-#define APP_ROUND_TIME (500 * TICK_US) /* a round with more has fewer messages next time */
-#define APP_MESSAGES_MAX 64 /* taken from one user's connections before others have their turn */
+#define APP_REQUESTS_MAX 4096  /* unanswered requests of a connection */
+#define APP_OUT_MAX (1U << 20) /* bytes waiting to be written, beyond which reading stops */
+#define APP_WINDOW_MAX 1024    /* deliveries outstanding */
+#define APP_ROUND_TIME TICK_MS /* a round with more has fewer messages next time */
+#define APP_MESSAGES_MAX 256   /* taken from one user's connections before others have their turn */
 #define APP_MESSAGES_SHARED                                                                        \
     8 /* the same while others have bundles under way, or rounds are long                          \
        */

@@ -183,10 +183,12 @@ START_TEST(nobody_is_shut_out)
 }
 END_TEST
 
+#define SEVERAL_TURNS (3 * APP_MESSAGES_MAX + 8)
+
 /* One request; the node answers it at once. */
 static void feed_keepalives(struct app *c, int count)
 {
-    uint8_t bytes[64], many[64 * 64];
+    uint8_t bytes[64], many[16 * SEVERAL_TURNS];
     size_t len = 0;
     Aap2__Keepalive k = AAP2__KEEPALIVE__INIT;
     Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
@@ -225,7 +227,7 @@ static bool go_on(struct app *c)
  * and each of them comes to it in time. */
 START_TEST(users_take_turns)
 {
-    enum { CONNECTIONS = 5, SAID = 200 };
+    enum { CONNECTIONS = 5, SAID = SEVERAL_TURNS };
     struct rig *r = rig_new();
     struct app many[CONNECTIONS];
     memset(many, 0, sizeof many);
@@ -279,7 +281,7 @@ END_TEST
 START_TEST(a_round_has_one_turn)
 {
     struct rig *r = rig_new();
-    feed_keepalives(&r->app, 200);
+    feed_keepalives(&r->app, SEVERAL_TURNS);
     for (int i = 0; i < 10; i++)
         app_go_on(&r->apps, go_on);
     ck_assert_uint_eq(count_answers(&r->app), APP_MESSAGES_MAX);
