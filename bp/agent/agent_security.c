@@ -17,10 +17,10 @@ void agent_security(struct agent *a, struct security_policy *policy)
     a->security = policy;
 }
 
-/* b views other bytes from now on. */
-static bool view_made(struct buf *made, struct bundle *b)
+/* b views other bytes from now on. Returns 0, HELIO_EFORMAT or HELIO_ENOMEM. */
+static int view_made(struct buf *made, struct bundle *b)
 {
-    return bundle_decode(buf_data(made), made->len, BUNDLE_CHECKED, b, NULL) == 0;
+    return bundle_decode(buf_data(made), made->len, BUNDLE_CHECKED, b, NULL);
 }
 
 /* Of a bundle that is verified when it is whole. The first fragment has all its blocks (RFC 9171
@@ -60,11 +60,15 @@ enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bun
     if (why->reason != SECURITY_PASSED)
         return refusal_of(why->reason);
     *made = why->made;
-    if ((*made == NULL && !undo->placed) || view_made(*made != NULL ? *made : whole, b))
+    if (*made == NULL && !undo->placed)
+        return REFUSE_NONE;
+    const int rc = view_made(*made != NULL ? *made : whole, b);
+    if (rc == 0)
         return REFUSE_NONE;
     buf_drop(*made);
     *made = NULL;
-    return REFUSE_SECURITY; /* memory is out */
+    /* Who has the key can encrypt a block that is malformed. */
+    return rc == HELIO_EFORMAT ? REFUSE_MALFORMED : REFUSE_SECURITY;
 }
 
 void secure_check_values(const struct agent *a, struct bundle *b)
@@ -86,7 +90,7 @@ enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bund
     if (outcome.reason != SECURITY_PASSED)
         return refusal_of(outcome.reason);
     *made = outcome.made;
-    if ((*made == NULL && !undo.placed) || view_made(*made != NULL ? *made : whole, b))
+    if ((*made == NULL && !undo.placed) || view_made(*made != NULL ? *made : whole, b) == 0)
         return REFUSE_NONE;
     buf_drop(*made);
     *made = NULL;
@@ -128,7 +132,7 @@ static struct buf *build_whole(const struct forwarding *whole)
 static bool take_payload(struct forwarding *whole, struct buf *made)
 {
     struct bundle b;
-    if (!view_made(made, &b) || b.payload.len > whole->bundle->payload_len)
+    if (view_made(made, &b) != 0 || b.payload.len > whole->bundle->payload_len)
         return false;
     assert(whole->bundle->payload_off == 0 && whole->buf->refs == 1);
     memcpy(buf_data(whole->buf), b.payload.data, b.payload.len);
@@ -146,7 +150,7 @@ static enum security_reason verify_whole(struct agent *a, struct forwarding *who
     struct agent_head h;
     record_head(whole->bundle, &h);
     *len = bytes == NULL ? whole->bundle->bytes : bytes->len;
-    if (bytes != NULL && view_made(bytes, &b))
+    if (bytes != NULL && view_made(bytes, &b) == 0)
         security_policy_receive(a->security, bytes, &b, a->now.dtn_ms, &undo, &outcome);
     enum security_reason reason = outcome.reason;
     if (reason == SECURITY_PASSED && outcome.made != NULL && !take_payload(whole, outcome.made))

@@ -537,19 +537,23 @@ START_TEST(key_files)
 }
 END_TEST
 
-/* A bundle with an encrypted priority block, from a source with that policy. */
-static struct buf *with_priority(enum bundle_priority priority, uint64_t sequence)
+/* A bundle with such an encrypted block, from a source with that policy. */
+static struct buf *with_block(uint64_t type, struct slice content, uint64_t sequence)
 {
     const struct security_rule r =
-        rule_of(SECURITY_ROLE_SOURCE, "ipn:1.*", "*", BLOCK_QOS, SECURITY_BCB, "up");
+        rule_of(SECURITY_ROLE_SOURCE, "ipn:1.*", "*", type, SECURITY_BCB, "up");
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", sequence);
+    b.others[b.others_len++] = (struct bundle_block){.type = type, .number = 5, .data = content};
+    struct buf *out = secured_by(&b, &r, 1, &ring);
+    ck_assert_ptr_null(memmem(buf_data(out), out->len, content.data, content.len));
+    return out;
+}
+
+static struct buf *with_priority(enum bundle_priority priority, uint64_t sequence)
+{
     const struct bundle_qos q = {.priority = priority};
     uint8_t content[QOS_CONTENT_MAX];
-    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", sequence);
-    b.others[b.others_len++] = (struct bundle_block){
-        .type = BLOCK_QOS, .number = 5, .data = slice_of(content, qos_encode(&q, content))};
-    struct buf *out = secured_by(&b, &r, 1, &ring);
-    ck_assert_ptr_null(memmem(buf_data(out), out->len, content, qos_encode(&q, content)));
-    return out;
+    return with_block(BLOCK_QOS, slice_of(content, qos_encode(&q, content)), sequence);
 }
 
 /* What a neighbour may bring is tested before bundle security, and the priority after decryption.
@@ -580,6 +584,50 @@ START_TEST(encrypted_priority)
 }
 END_TEST
 
+/* A bundle whose block of the bundle's age is encrypted, which no policy of ours does, and begins
+ * with another octet than that of an age. */
+static struct buf *with_age(uint8_t first, uint64_t sequence)
+{
+    static const uint8_t age[] = {0x1a, 0x00, 0x00, 0x01, 0x02};
+    uint8_t key[16];
+    memset(key, 0xaa, sizeof key);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", sequence);
+    b.others[b.others_len++] =
+        (struct bundle_block){.type = BLOCK_AGE, .number = 5, .data = slice_of(age, sizeof age)};
+    const struct security_request r = {.targets = {5},
+                                       .targets_len = 1,
+                                       .variant = SECURITY_AES_128,
+                                       .scope = SECURITY_SCOPE_ALL,
+                                       .source = b.id.source,
+                                       .key = slice_of(key, sizeof key)};
+    struct security_bundle blocks;
+    struct buf *plain = bundle_encode_copy(&b);
+    ck_assert_int_eq(security_bundle_view(plain, &blocks), 0);
+    uint8_t *at = memmem(buf_data(plain), plain->len, age, sizeof age);
+    ck_assert_ptr_nonnull(at);
+    *at = first;
+    ck_assert_int_eq(security_encrypt(&blocks, &r, &crypto), SECURITY_OK);
+    struct buf *out = security_bundle_write(&blocks);
+    security_bundle_fini(&blocks);
+    return out;
+}
+
+/* The owner of a key encrypts a block that no node can read. */
+START_TEST(encrypted_and_malformed)
+{
+    struct binder n;
+    open_node(&n);
+    add_key("up", "aes-128-gcm", "", 'a');
+    set_rule(rule_of(SECURITY_ROLE_ACCEPTOR, "ipn:1.*", "ipn:2.*", BLOCK_AGE, SECURITY_BCB, "up"));
+    ck_assert_int_eq(receive(&n, with_age(0x1b, 1), 1), REFUSE_MALFORMED); /* too short */
+    ck_assert_int_eq(receive(&n, with_age(0x9f, 2), 2), REFUSE_MALFORMED); /* no number */
+    ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_MALFORMED], 2);
+    ck_assert_int_eq(receive(&n, with_age(0x1a, 3), 3), REFUSE_NONE);
+    drain(&n);
+    binder_fini(&n);
+}
+END_TEST
+
 SUITE(bp_security_agent, t)
 {
     tcase_add_checked_fixture(t, setup, teardown);
@@ -595,4 +643,5 @@ SUITE(bp_security_agent, t)
     tcase_add_test(t, offered_again);
     tcase_add_test(t, key_files);
     tcase_add_test(t, encrypted_priority);
+    tcase_add_test(t, encrypted_and_malformed);
 }
