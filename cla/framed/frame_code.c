@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of units has a buffer that is filled from what was fed, after the decoder
- * of the convolutional code if there is one. What can go wrong: memory, at the beginning; later on
- * damage, which costs the frames that it hit. */
+ * of the convolutional code if there is one. At the end of a stream that decoder decides the bits
+ * that it still has, so that the last unit arrives without another one behind it. What can go
+ * wrong: memory, at the beginning; later on damage, which costs the frames that it hit. */
 #include "cla/framed/frame_code.h"
 
 #include <assert.h>
@@ -19,6 +20,7 @@ struct frame_code {
     struct cadu_turbo *turbo; /* likewise */
     struct cadu_reader reader;
     struct slice left;      /* of what was fed */
+    bool ending;            /* the stream has ended, and not all of it is decoded */
     uint8_t *unit, *buffer; /* a unit that leaves, or a frame that arrived; the reader's octets */
     /* soft: symbols of a unit that leaves; the reader's; those that are no whole octet yet */
     uint8_t *symbols, *soft, part[8];
@@ -262,7 +264,7 @@ struct slice frame_code_write(struct frame_code *c, struct slice frame)
 
 void frame_code_feed(struct frame_code *c, struct slice octets)
 {
-    assert(c->left.len == 0);
+    assert(c->left.len == 0 && !c->ending);
     c->left = octets;
 }
 
@@ -306,13 +308,39 @@ static void read_on(struct frame_code *c)
     pass_left(c, n);
 }
 
+/* The bits that the decoder of the convolutional code still has. False: there are none. */
+static bool decide_rest(struct frame_code *c)
+{
+    size_t room;
+    if (c->conv == NULL)
+        return false;
+    uint8_t *to = cadu_reader_space(&c->reader, &room);
+    assert(room >= CONV_OCTETS_MAX);
+    const size_t n = conv_reader_end(c->conv, to);
+    cadu_reader_fed(&c->reader, n);
+    return n > 0;
+}
+
+/* Nothing that was fed is left. False: nor is anything of the stream, if it has ended. */
+static bool end_stream(struct frame_code *c)
+{
+    if (!c->ending)
+        return false;
+    if (decide_rest(c))
+        return true;
+    cadu_reader_end(&c->reader);
+    c->ending = false;
+    return false;
+}
+
 enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame)
 {
     struct cadu unit;
     if (!cadu_reader_next(&c->reader, &unit)) {
-        if (c->left.len == 0)
+        if (c->left.len > 0)
+            read_on(c);
+        else if (!end_stream(c))
             return FRAME_CODE_NONE;
-        read_on(c);
         if (!cadu_reader_next(&c->reader, &unit))
             return FRAME_CODE_WORK;
     }
@@ -322,13 +350,9 @@ enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame
 
 void frame_code_end(struct frame_code *c)
 {
-    assert(c->left.len == 0);
+    assert(c->left.len == 0 && !c->ending);
     c->part_len = 0;
-    cadu_reader_end(&c->reader);
-    if (c->conv != NULL) {
-        uint8_t dropped[CONV_OCTETS_MAX];
-        (void)conv_reader_end(c->conv, dropped);
-    }
+    c->ending = true;
 }
 
 uint64_t frame_code_wrong(const struct frame_code *c)

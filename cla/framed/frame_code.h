@@ -103,8 +103,8 @@ void frame_code_free(struct frame_code *c); /* NULL is allowed */
  * call. The convolutional code continues from unit to unit: they are one stream. */
 struct slice frame_code_write(struct frame_code *c, struct slice frame);
 
-/* Octets that arrived, after frame_code_next returned FRAME_CODE_NONE; any number of them. They are
- * borrowed until it does so again. */
+/* Octets that arrived, after frame_code_next returned FRAME_CODE_NONE (also behind frame_code_end);
+ * any number of them. They are borrowed until it does so again. */
 void frame_code_feed(struct frame_code *c, struct slice octets);
 
 enum frame_code_result {
@@ -119,8 +119,9 @@ enum frame_code_result {
  * decodes at most CONV_LOOK symbols, and searches their period. */
 enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame);
 
-/* The stream has ended, and another one begins: an incomplete unit is dropped. Only after
- * frame_code_next returned FRAME_CODE_NONE. */
+/* The stream has ended, and another one may begin. Only after frame_code_next returned
+ * FRAME_CODE_NONE. It is called again until it does: it gives the last unit of the convolutional
+ * code, for which no further symbols are needed then. An incomplete unit is dropped. */
 void frame_code_end(struct frame_code *c);
 
 /* Symbols of the convolutional code that were wrong, as its decoder sees it. */

@@ -194,6 +194,12 @@ static enum frame_verdict judge_frame(const struct frame_line *l, struct slice u
     return v;
 }
 
+/* The stream has ended whose CADUs are decoded, and the decoder does not know it. */
+static bool has_ended(const struct frame_line *l)
+{
+    return l->decode != NULL && l->stream != l->wire->streams;
+}
+
 /* The next of what arrived: a frame out of a CADU, or what the wire has. */
 static enum frame_code_result next_unit(struct frame_line *l, struct slice *unit)
 {
@@ -204,11 +210,13 @@ static enum frame_code_result next_unit(struct frame_line *l, struct slice *unit
         return w->ops->next(w, unit) ? FRAME_CODE_FRAME : FRAME_CODE_NONE;
     while ((r = frame_code_next(l->decode, unit)) == FRAME_CODE_NONE) {
         watch_blind(l);
+        if (has_ended(l)) {
+            l->stream = w->streams;
+            frame_code_end(l->decode);
+            continue;
+        }
         if (!w->ops->next(w, &octets))
             break;
-        if (l->stream != w->streams)
-            frame_code_end(l->decode);
-        l->stream = w->streams;
         frame_code_feed(l->decode, octets);
         l->fed = octets.len;
     }
@@ -417,7 +425,7 @@ void frame_line_watch(struct frame_line *l)
     bool read = false, write = false, held = false;
     if (l->closing)
         return;
-    if (l->unread)
+    if (l->unread || has_ended(l))
         go_on(l);
     list_for_each (it, &l->users) {
         const struct frame_line_user *u = container_of(it, struct frame_line_user, node);

@@ -94,6 +94,7 @@ static void read_chunk(struct file_wire *w)
         return;
     (void)fclose(w->replay);
     w->replay = NULL;
+    w->pump.wire.streams++;
 }
 
 /* Octets take their time on the channel. */

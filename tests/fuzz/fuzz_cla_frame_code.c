@@ -59,15 +59,27 @@ static struct frame_code *code_of(bool writes, size_t config)
     return *c;
 }
 
+static void read_frames(struct frame_code *c, uint32_t frame_len)
+{
+    struct slice frame;
+    enum frame_code_result r;
+    while ((r = frame_code_next(c, &frame)) != FRAME_CODE_NONE)
+        assert(r == FRAME_CODE_WORK || frame.len == frame_len);
+}
+
+static void end_stream(struct frame_code *c, uint32_t frame_len)
+{
+    frame_code_end(c);
+    read_frames(c, frame_len);
+}
+
 /* All that the stream has, to the reader. */
 static void read_all(struct frame_stream *s, struct frame_code *c, uint32_t frame_len)
 {
-    struct slice octets, frame;
+    struct slice octets;
     while (frame_stream_next(s, &octets)) {
         frame_code_feed(c, octets);
-        enum frame_code_result r;
-        while ((r = frame_code_next(c, &frame)) != FRAME_CODE_NONE)
-            assert(r == FRAME_CODE_WORK || frame.len == frame_len);
+        read_frames(c, frame_len);
     }
 }
 
@@ -81,14 +93,14 @@ static void read_own(size_t config)
     const uint16_t check = fecf_crc(FECF_INIT, sent, len - 2); /* the turbo decoder looks at it */
     sent[len - 2] = (uint8_t)(check >> 8);
     sent[len - 1] = (uint8_t)check;
-    frame_code_end(c);
+    end_stream(c, len);
     if (configs[config].conv != FRAME_CODE_CONV_OFF)
         return; /* units are a stream: one alone is not decided */
     frame_code_feed(c, frame_code_write(code_of(true, config), slice_of(sent, len)));
     assert(frame_code_next(c, &frame) == FRAME_CODE_FRAME);
     assert(frame.len == len && memcmp(frame.data, sent, frame.len) == 0);
     assert(frame_code_next(c, &frame) == FRAME_CODE_NONE);
-    frame_code_end(c);
+    end_stream(c, len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -114,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         frame_stream_fed(&s, n);
         read_all(&s, c, frame_len);
         if (ends > 0 && at / 64 % ends == 1)
-            frame_code_end(c);
+            end_stream(c, frame_len);
     }
     const uint64_t frames = now->frames - before.frames;
     /* one may begin in the last bits of the one before, and symbols vary in number */

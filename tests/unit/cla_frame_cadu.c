@@ -445,6 +445,39 @@ START_TEST(tcp_half_unit)
 }
 END_TEST
 
+/* Without a frame of idle data behind the last frame: the end of the connection tells, also behind
+ * a connection that had half a CADU. */
+START_TEST(tcp_convolutional)
+{
+    static struct end ground;
+    for (int rate = FRAME_CODE_CONV_1_2; rate <= FRAME_CODE_CONV_7_8; rate++) {
+        struct frame_keys k = cadu_keys(FRAMES_AOS, FRAME_CODE_RS_223);
+        k.cadu_interleave = 1;
+        k.out.length = 223;
+        k.cadu_convolutional = rate;
+        k.idle = 3600 * TICK_S;
+        begin(&k);
+        memset(&ground, 0, sizeof ground);
+        for (int i = 0; i < 20; i++)
+            draw_datagram(&w.a, 1000);
+        gather_stream();
+        const uint64_t frames = w.flying;
+        k.wire = FRAME_WIRE_LISTEN;
+        open_end(&ground, &k, "127.0.0.1:3", "127.0.0.1:1");
+        give_octets(&ground, 0, stream_len);
+        const struct frame_port_counters n = count_of(&ground);
+        ck_assert(ground.got == w.sent_len && n.received.frames == frames);
+        ck_assert(n.received.lost == 0 && n.line.cadu_erred == 0 && n.line.cadu_sync_losses == 0);
+        ground.next = 0;
+        give_octets(&ground, 0, stream_len / 2);
+        give_octets(&ground, stream_len / 2, stream_len);
+        ck_assert_uint_ge(count_of(&ground).received.frames, 2 * frames - 2);
+        close_end(&ground);
+        end_world();
+    }
+}
+END_TEST
+
 /* What a demodulator may make of a recording: shifted by some bits, inverted, noise before it. */
 static void disturb_file(const char *path, unsigned shift, bool inverted)
 {
@@ -494,7 +527,44 @@ START_TEST(recordings)
         struct frame_port_counters b = count_of(&w.b);
         ck_assert_uint_eq(w.b.got, 100);
         ck_assert(b.wire.in == a.wire.out && b.line.cadu_sync_losses == 0);
-        ck_assert_uint_eq(b.wire.skipped_bytes, 333);
+        ck_assert_uint_eq(b.wire.skipped_bytes, 334); /* noise, and the bits before and behind */
+        close_end(&w.b);
+        virtual_settle(&w.v);
+        virtual_fini(&w.v);
+    }
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+/* The last frame of a recording is not followed by another one. */
+START_TEST(convolutional_recording)
+{
+    char path[] = "/tmp/helio_cadus_XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert(fd >= 0 && close(fd) == 0);
+    for (unsigned replay = 0; replay < 2; replay++) {
+        struct frame_keys k = cadu_keys(FRAMES_AOS, FRAME_CODE_RS_223);
+        k.wire = FRAME_WIRE_FILE;
+        k.cadu_interleave = 1;
+        k.out.length = 223;
+        k.cadu_convolutional = FRAME_CODE_CONV_3_4;
+        k.idle = 3600 * TICK_S;
+        ck_assert_int_eq(truncate(path, 0), 0);
+        begin_world();
+        k.record = path;
+        open_end(&w.a, &k, "127.0.0.1:1", "127.0.0.1:2");
+        for (int i = 0; i < 20; i++)
+            draw_datagram(&w.a, 1000);
+        run_until(TICK_S);
+        const uint64_t frames = count_of(&w.a).sent.frames;
+        close_end(&w.a);
+        k.record = NULL;
+        k.replay = path;
+        k.replay_rate = replay * 1000000;
+        open_end(&w.b, &k, "127.0.0.1:2", "127.0.0.1:1");
+        run_until(20 * TICK_S);
+        const struct frame_port_counters b = count_of(&w.b);
+        ck_assert(w.b.got == 20 && b.received.frames == frames && b.line.cadu_erred == 0);
         close_end(&w.b);
         virtual_settle(&w.v);
         virtual_fini(&w.v);
@@ -612,6 +682,8 @@ SUITE(cla_frame_cadu, t)
     tcase_add_test(t, telecommand_up);
     tcase_add_test(t, tcp_connections);
     tcase_add_test(t, tcp_half_unit);
+    tcase_add_test(t, tcp_convolutional);
     tcase_add_test(t, recordings);
+    tcase_add_test(t, convolutional_recording);
     tcase_add_test(t, keys);
 }

@@ -412,11 +412,13 @@ START_TEST(another_stream)
         ck_assert_int_eq(next_frame(&frame), FRAME_CODE_FRAME);
         ck_assert_int_eq(next_frame(&frame), FRAME_CODE_NONE);
         frame_code_end(reader);
+        ck_assert_int_eq(next_frame(&frame), FRAME_CODE_NONE);
         frame_code_feed(reader, slice_of(stream, 2 * (size_t)usual->unit_len));
         ck_assert(next_frame(&frame) == FRAME_CODE_FRAME && frame.data[0] == 0);
         ck_assert(next_frame(&frame) == FRAME_CODE_FRAME && frame.data[0] == 1);
         ck_assert_int_eq(next_frame(&frame), FRAME_CODE_NONE);
         frame_code_end(reader);
+        ck_assert_int_eq(next_frame(&frame), FRAME_CODE_NONE);
     }
     const struct cadu_counts *n = frame_code_counts(reader);
     ck_assert(n->erred == 0 && n->sync_losses == 0);

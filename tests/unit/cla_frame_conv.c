@@ -87,7 +87,25 @@ static size_t read_units(const uint8_t *data, size_t len, uint32_t next)
     return got;
 }
 
-/* The last unit waits for the symbols behind it. */
+/* The stream ends. Returns how many frames that gives: `next` is the first. */
+static size_t end_stream(uint32_t next)
+{
+    size_t got = 0;
+    struct slice frame;
+    uint8_t want[FRAME];
+    enum frame_code_result r;
+    frame_code_end(reader);
+    while ((r = frame_code_next(reader, &frame)) != FRAME_CODE_NONE)
+        if (r == FRAME_CODE_FRAME) {
+            make_frame(next++, want);
+            ck_assert_mem_eq(want, frame.data, FRAME);
+            got++;
+        }
+    return got;
+}
+
+/* The last unit waits for the symbols behind it, or for the end. A writer keeps symbols that are no
+ * whole octet: without them an uncoded frame may be wrong at its end. */
 START_TEST(each_rate)
 {
     for (int conv = FRAME_CODE_CONV_1_2; conv <= FRAME_CODE_CONV_7_8; conv++)
@@ -99,6 +117,8 @@ START_TEST(each_rate)
                 const size_t n = read_units(symbols, write_units(&c), 0);
                 ck_assert_uint_ge(n, UNITS - 1);
                 ck_assert_uint_eq(frame_code_counts(reader)->frames, n);
+                if (kind == FRAME_CODE_RS_223 || conv <= FRAME_CODE_CONV_1_2_PLAIN || soft != 0)
+                    ck_assert_uint_eq(n + end_stream((uint32_t)n), UNITS);
                 ck_assert_uint_eq(frame_code_counts(reader)->erred, 0);
                 ck_assert_uint_eq(frame_code_counts(reader)->sync_losses, 0);
                 ck_assert_uint_eq(frame_code_wrong(reader), 0);
@@ -197,13 +217,31 @@ START_TEST(streams)
     const size_t len = write_units(&c), cut = len / 2 + 1;
     const size_t before = read_units(symbols, cut, 0);
     ck_assert_uint_ge(before, UNITS / 2 - 1);
-    frame_code_end(reader);
+    ck_assert_uint_le(end_stream((uint32_t)before), 1);
     const size_t behind = read_units(symbols + len / 3 + 2, len - len / 3 - 2, UNITS / 3);
-    ck_assert_uint_ge(behind, UNITS - UNITS / 3 - 2);
-    frame_code_end(reader);
+    ck_assert_uint_ge(behind + end_stream(UNITS - 1), UNITS - UNITS / 3 - 1);
     ck_assert_uint_eq(read_units(symbols, 10, 0), 0); /* less than what is searched */
-    frame_code_end(reader);
+    ck_assert_uint_eq(end_stream(0), 0);
+    ck_assert_uint_eq(end_stream(0), 0); /* of a stream without octets */
     end();
+}
+END_TEST
+
+/* A stream of one unit, shorter than what is searched: it arrives at the end. */
+START_TEST(one_unit)
+{
+    for (int conv = FRAME_CODE_CONV_1_2; conv <= FRAME_CODE_CONV_7_8; conv++) {
+        const struct frame_code_config c =
+            config_of(FRAME_CODE_RS_223, (enum frame_code_conv)conv, false);
+        uint8_t frame[FRAME];
+        begin(&c);
+        make_frame(0, frame);
+        const struct slice unit = frame_code_write(writer, slice_of(frame, FRAME));
+        memcpy(symbols, unit.data, unit.len);
+        ck_assert_uint_eq(read_units(symbols, unit.len, 0), 0);
+        ck_assert_uint_eq(end_stream(0), 1);
+        end();
+    }
 }
 END_TEST
 
@@ -236,5 +274,6 @@ SUITE(cla_frame_conv, t)
     tcase_add_test(t, lost_symbols);
     tcase_add_test(t, inverted);
     tcase_add_test(t, streams);
+    tcase_add_test(t, one_unit);
     tcase_add_test(t, problems);
 }
