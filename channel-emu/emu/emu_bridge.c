@@ -8,7 +8,7 @@
  * What can go wrong: super-packets that cannot be divided, and with libpcap frames without
  * checksums: these are counted and dropped, because they differ from the frames on a real link.
  * Frames that the kernel does not accept, counted. An interface that is removed, which ends the
- * run.
+ * run: getsockopt is here for that, because only packet sockets report it so.
  */
 #include "channel-emu/emu/emu_bridge.h"
 

@@ -4,7 +4,8 @@
  * and late releases become lines of the drop log, which threads write. A direction's channels begin
  * with its first frame; exempt frames have a channel with the same delay and no losses. What can go
  * wrong: an output that cannot be created ends the start; one that cannot be written is reported at
- * the end; memory for a channel ends the run.
+ * the end; memory for a channel ends the run. prctl is here, because only the emulator sleeps for
+ * microseconds without real-time priority: the kernel's slack of 50 µs would be a delay.
  */
 #include "channel-emu/emu/emu_link.h"
 

@@ -6,7 +6,8 @@
  * network namespace, until the next boot: a killed emulator cannot restore them, and the next one
  * would take the present state for the original. The owner locks the file, so a file without a lock
  * belongs to an ended emulator. What can go wrong: no permission, and features that the driver does
- * not turn off; without a place for the file it is omitted.
+ * not turn off; without a place for the file it is omitted. The system calls are here, because
+ * nothing else changes a device, or locks a file that outlives its process.
  */
 #include "channel-emu/emu/emu_offload.h"
 

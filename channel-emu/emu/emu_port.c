@@ -2,7 +2,8 @@
 /*
  * What both ways of moving frames share: the interface is looked up, must be up, loses its offloads
  * and gets them back. What the device itself missed counts as dropped, too. What can go wrong: no
- * such interface, one that is down, no permission, all said with the command that helps.
+ * such interface, one that is down, no permission, all said with the command that helps. The calls
+ * of ioctl are here, because nothing else asks a device for its state.
  */
 #include "channel-emu/emu/emu_port.h"
 

@@ -12,6 +12,8 @@
  * What can go wrong: a full ring (the kernel counts), frames that the kernel does not accept (tried
  * again while it lacks buffers, then reported), an interface that goes down or is removed (the
  * socket reports it once; the interface's state shows it).
+ *
+ * The system calls are here, because no other program has packet sockets.
  */
 #include <errno.h>
 #include <linux/if_ether.h>

@@ -18,6 +18,7 @@
 #include "conf/json_number.h"
 #include "frames/fecf.h"
 #include "os/clock.h"
+#include "os/plain_socket.h"
 #include "tools/sle/helio_sle.h"
 #include "tools/sle/sle_modem.h"
 
@@ -143,14 +144,10 @@ static bool send_all(struct modem *m)
 
 static int open_target(const struct modem_options *o)
 {
-    const int type = o->datagrams ? SOCK_DGRAM : SOCK_STREAM;
-    const int fd = socket(o->to.sa.sa_family, type | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, &o->to.sa, address_len(&o->to)) == 0)
-        return fd;
-    fprintf(stderr, "helio-sle: the provider's source: %s\n", strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    const int fd = plain_socket_connect(&o->to, o->datagrams);
+    if (fd < 0)
+        fprintf(stderr, "helio-sle: the provider's source: %s\n", strerror(errno));
+    return fd;
 }
 
 static void print_result(const struct modem *m)

@@ -21,6 +21,7 @@
 #include "os/clock.h"
 #include "os/local_socket.h"
 #include "os/place.h"
+#include "os/plain_socket.h"
 #include "os/priority.h"
 #include "os/tls.h"
 #include "os/uv_signals.h"
@@ -300,6 +301,7 @@ int command_bridge(const struct bridge_options *o)
 
 /* ---- bench ---- */
 
+#define BENCH_START (10 * TICK_S)
 #define BENCH_ID "sagr=B.spack=BENCH.rsl-fg=1.raf=%s1"
 #define BENCH_CLTU_ID "sagr=B.spack=BENCH.fsl-fg=1.cltu=cltu1"
 
@@ -382,32 +384,6 @@ static pid_t begin_provider(const struct bench_options *o, uint16_t port)
     return child;
 }
 
-/* A port that nobody has now. */
-static uint16_t free_port(void)
-{
-    struct address a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool good = fd >= 0 && address_of("127.0.0.1", 0, &a) == 0 &&
-                bind(fd, &a.sa, address_len(&a)) == 0 && address_bound(fd, &a) == 0;
-    if (fd >= 0)
-        close(fd);
-    return good ? address_port(&a) : 0;
-}
-
-static void wait_for_port(const struct address *a)
-{
-    tick until = clock_now() + 10 * TICK_S;
-    while (clock_now() < until) {
-        int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool there = fd >= 0 && connect(fd, &a->sa, address_len(a)) == 0;
-        if (fd >= 0)
-            close(fd);
-        if (there)
-            return;
-        (void)clock_poll(NULL, 0, clock_now() + 10 * TICK_MS);
-    }
-}
-
 static double cpu_of(const struct rusage *u)
 {
     return (double)u->ru_utime.tv_sec + (double)u->ru_stime.tv_sec +
@@ -476,13 +452,13 @@ int command_bench(const struct bench_options *o)
     struct rusage usage;
     json_t *result = NULL;
     int status;
-    uint16_t port = o->port > 0 ? o->port : free_port();
+    uint16_t port = o->port > 0 ? o->port : plain_socket_free_port();
     if (address_of("127.0.0.1", port, &to) < 0)
         return 1;
     pid_t child = begin_provider(o, port);
     if (child < 0)
         return 1;
-    wait_for_port(&to);
+    (void)plain_socket_served(&to, BENCH_START); /* if not, the user says it */
     char id[SLE_SIID_MAX + 1];
     struct user_options u = bench_user(o, &to, id);
     int code = user_run(&u, &result);
