@@ -177,7 +177,7 @@ static void notify_production(struct csts_service *v, tick now)
 int csts_forward_set(struct csts_service *v, const struct csts_forward_config *config)
 {
     if (v->forward != NULL || v->delivery != NULL || v->link != NULL ||
-        !csts_oid_is(&v->c.id.type, CSTS_FORWARD_FRAME) ||
+        csts_oid_is(&v->c.id.type, CSTS_MONITORED_DATA) ||
         (unsigned)config->production > CSTS_HALTED || (config->sequenced && config->timely))
         return HELIO_EINVAL;
     struct forward *f = calloc(1, sizeof *f);

@@ -51,8 +51,8 @@ struct csts_forward_config {
 };
 enum { CSTS_UNIT_COST = 128 };
 
-/* Makes it a service of Forward Frame: its id.type must be that, and it must not be bound.
- * HELIO_EINVAL, HELIO_ENOMEM. */
+/* Makes it a service of Forward Frame. Its id.type is CSTS_FORWARD_FRAME, or what the peer has for
+ * it, but not CSTS_MONITORED_DATA. It must not be bound. HELIO_EINVAL, HELIO_ENOMEM. */
 int csts_forward_set(struct csts_service *v, const struct csts_forward_config *config);
 
 struct csts_unit {

@@ -206,6 +206,15 @@ class ForwardTest(CstsCase):
         self.assertEqual(p.wait(300), 0)
         self.assertIn("10 received, 7 radiated, 0 interrupted, 0 discarded, 0 overrun, 0 late, 3 refused", self.said())
 
+    def test_forward_service(self):
+        """The service has the identifier that both ends are given; with another one the BIND is refused."""
+        self.table()
+        self.provider("--uplink", self.path("uplink.bin"), "--forward-service", "1.3.112.4.4.1.2.42")
+        path, _ = self.frames(3)
+        self.assertEqual(self.forward(path, "--forward-service", "1.3.112.4.4.1.2.42")[-1]["processed"], 3)
+        self.assertIn("no such service instance", self.forward(path, code=1)[1])
+        self.assertIn("service type not supported", self.forward(path, "--forward-service", "1.3.112.4.4.1.2.43", code=1)[1])
+
     def test_forward_late(self):
         """Frames that are older than --latency are counted as such; the last one is told."""
         self.table()

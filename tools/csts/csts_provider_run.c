@@ -408,7 +408,7 @@ static int open_service(struct station *t, struct sle_digests *digests)
         return HELIO_ENOMEM;
     int e = add_rows(t);
     if (e >= 0 && t->options->uplink != NULL) {
-        c.id.type = csts_known_oid(CSTS_FORWARD_FRAME);
+        c.id.type = t->options->forward_type;
         t->forward = csts_service_new(t->csts, &c);
         e = t->forward == NULL ? HELIO_ENOMEM : csts_forward_set(t->forward, &t->options->forward);
     }

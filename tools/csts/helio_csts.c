@@ -240,6 +240,8 @@ static const struct argument provider_options[] = {
      .group = 2, TIME(TICK_MS), FIELD(provider.forward.latency)},
     {"queue", 0, "SIZE", .help = "Of frames (4 MiB)", .group = 2, .type = OPTION_SIZE, .min = 1024,
      .max = 1u << 30, FIELD(provider.forward.queue_max)},
+    {"forward-service", 0, "OID", .help = "Of Forward Frame (1.3.112.4.4.1.2.3, unverified)",
+     .group = 2, .own = set_oid, FIELD(provider.forward_type)},
     {"downlink", 0, "SOURCE",
      .help = "Data delivery, too: frames of this file, or datagrams to this ADDRESS", .group = 3,
      .own = set_downlink, FIELD(provider)},
@@ -423,6 +425,8 @@ static const struct argument forward_options[] = {
      FIELD(forward.json)},
     {"wait", 0, "TIME", .help = "For the BIND, for the next notification, and for the end (30s)",
      .group = 1, TIME(TICK_MS), FIELD(forward.wait)},
+    {"forward-service", 0, "OID", .help = "Of Forward Frame (1.3.112.4.4.1.2.3, unverified)",
+     .group = 1, .own = set_oid, FIELD(forward.terms.instance.type)},
     NAMES(forward, "CENTRE", "STATION"),
     {0}};
 
@@ -547,7 +551,8 @@ static struct options defaults(void)
         (void)csts_oid_parse("1.3.112.4.6.0", &both[i]->instance.facility);
     }
     o.forward.terms.port = "FF";
-    o.forward.terms.instance.type = csts_known_oid(CSTS_FORWARD_FRAME);
+    o.provider.forward_type = csts_known_oid(CSTS_FORWARD_FRAME);
+    o.forward.terms.instance.type = o.provider.forward_type;
     o.data.terms.port = "DATA";
     (void)csts_oid_parse(DATA_SERVICE, &o.provider.data_type);
     o.data.terms.instance.type = o.provider.data_type;

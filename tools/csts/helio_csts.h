@@ -43,6 +43,7 @@ struct provider_options {
     struct address uplink_to;
     uint64_t uplink_rate; /* bit/s; 0: no limit */
     struct csts_forward_config forward;
+    struct csts_oid forward_type; /* of its service */
     /* buffered data delivery */
     struct csts_downlink_config downlink; /* path NULL: there is no such service */
     struct csts_delivery_config delivery;
