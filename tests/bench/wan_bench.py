@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """RAF frames over a wide area network: helio-sle provider, helio-emu stream, helio-sle user; beside them plain TCP through nothing.
 
-usage: wan_bench.py BIN [--rate RATE] [--line RATE] [--delays 0ms,50ms,200ms] [--seconds S] [--rounds N] [--json FILE]
+usage: wan_bench.py BIN [--rate RATE] [--line RATE] [--delays 0ms,50ms,200ms] [--seconds S] [--rounds N] [--source waits|does-not-wait]
+                    [--without-relay yes|no] [--json FILE]
 
 Each round runs, one after the other: plain TCP (bench_tcp), provider and user without relay, and with the relay at each delay (one way,
 both directions). Of each run: the value of each second, delay and jitter of the frames, what the relay tells of itself. All processes
 share this machine's processors, so `plain_tcp_mbit_s` says what the machine gave in that round. The provider's store is large, so that a relay
-that is late makes frames late, and ends no association."""
+that is late makes frames late, and ends no association. A source that waits makes them late instead, however long it lasts: it shows a
+machine that is too slow as a lower rate. Prints a row of docs/speed.md after each run."""
 import argparse
 import csv
 import json
@@ -25,7 +27,7 @@ INSTANCE = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
 STATION = """id: STATION
 listen: 127.0.0.1:%d
 users: [{id: CENTRE}]
-sources: [{name: x, kind: generator, rate: %s}]
+sources: [{name: x, kind: generator, rate: %s, when_full: %s}]
 instances: [{id: %s, users: CENTRE, source: x, buffer: 20, store: 40000, latency: 10ms}]
 """
 PLAIN_OCTETS = 22500  # a transfer buffer of 20 frames of 1115 octets
@@ -76,7 +78,7 @@ def frames(options, delay):
     with tempfile.TemporaryDirectory(prefix="helio-wan-") as folder:
         file, account = os.path.join(folder, "station.yaml"), os.path.join(folder, "account.json")
         with open(file, "w", encoding="utf-8") as f:
-            f.write(STATION % (station, options.rate, INSTANCE))
+            f.write(STATION % (station, options.rate, "wait" if options.source == "waits" else "by-kind", INSTANCE))
         running = [begin(program(options, "helio-sle", "provider", file), os.path.join(folder, "station.log"), "listens at")]
         try:
             if delay is not None:
@@ -94,6 +96,23 @@ def frames(options, delay):
         return row
 
 
+def row_of(run):
+    """As docs/speed.md has it. The values of the seconds are those of whole ones behind the first, in which the window of TCP opens."""
+    user, one, at, rates = run["user"], run["user"]["associations"][0], 0.0, []
+    for second in run["seconds"]:
+        time_s = float(second["time_s"])
+        if 0.9 < time_s - at < 1.5 and at > 0:
+            rates.append(int(second["octets"]) * 8 / 1e6 / (time_s - at))
+        at = time_s
+    delay, relay = one["delay_us"], run.get("relay")
+    return " | ".join(("| " + (run["delay"] or "no relay"), f"{user['measured_bps'] / 1e6:,.0f}",
+                       f"{min(rates):,.0f}, {max(rates):,.0f} ({len(rates)} s)" if rates else "-",
+                       " / ".join(f"{delay[k] / 1000:.1f}" for k in ("p50", "p99", "max")) + " ms", f"{one['jitter_us']:.0f} us",
+                       f"{relay['return']['late_p50_us']:.0f} / {relay['return']['late_p99_us']:.0f} us" if relay else "-",
+                       (f"{relay['cpu_s'] / relay['duration_s']:.2f}" if relay else "-") + f", {user['cpu_s'] / user['seconds']:.2f}",
+                       f"missing {one['missing']}, repeated {one['repeated']}, wrong {one['wrong']} |"))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("bin")
@@ -102,15 +121,17 @@ def main():
     p.add_argument("--delays", default="0ms,50ms,200ms")
     p.add_argument("--seconds", type=int, default=5)
     p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--source", choices=("waits", "does-not-wait"), default="does-not-wait")
+    p.add_argument("--without-relay", choices=("yes", "no"), default="yes", help="first a run without the relay")
     p.add_argument("--json")
     options = p.parse_args()
     rounds = []
     for _ in range(options.rounds):
         row = {"plain_tcp_mbit_s": plain(options), "load": os.getloadavg()[0], "runs": []}
-        for delay in (None, *options.delays.split(",")):
+        print(f"plain TCP: {row['plain_tcp_mbit_s']:,.0f} Mbit/s, load {row['load']:.1f}", file=sys.stderr)
+        for delay in (*([None] if options.without_relay == "yes" else []), *options.delays.split(",")):
             row["runs"].append(frames(options, delay))
-            one = row["runs"][-1]
-            print(json.dumps({"plain_tcp_mbit_s": round(row["plain_tcp_mbit_s"]), "delay": delay, "user": one["user"]}), file=sys.stderr)
+            print(row_of(row["runs"][-1]), file=sys.stderr, flush=True)
         rounds.append(row)
     text = json.dumps({"rate": options.rate, "line": options.line, "rounds": rounds}, indent=1)
     if options.json:
