@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of docs/planning.md: the fewest parallel sessions that reach 98 % of capacity, and their memory, found
 with helio-sim by doubling and bisection to 4 %. All is simulated at 500 Mbit/s: blocks of the same air time in as many
-segments behave the same at any rate, which the last table shows.
+segments behave the same at any rate, which the last table shows. Which share of the capacity can be reached at all is
+in a table of its own: at low rates the goal is above it.
 
 usage: planning_table.py HELIO_SIM --write SOURCE   search, docs/figures/planning.json and the page: a quarter of an hour of a core
        planning_table.py --page SOURCE              the page from planning.json, without a simulation
        planning_table.py --check SOURCE             is the page what planning.json makes of it?
        planning_table.py HELIO_SIM --again SOURCE   and do the LEO numbers reach the goal, and the next smaller ones tried not?
+                                                    Are the shares that can be reached as they are?
 
 Exit codes: 0 done, 1 something differs, 2 usage.
 """
@@ -33,6 +35,7 @@ PROCESSING_MS = 4
 LEO = PATHS[0]
 LONGER = 200, 2  # duration and warm-up of the runs that check the LEO numbers
 FADES = TRACES[1:]
+SLOW = 2, 10, 20, 50, 100, 500  # Mbit/s, of the table of what can be reached
 # path, Gbit/s, duration and warm-up: as in the search, longer, at a higher rate
 PROOF = ((LEO, 0.5, None), (LEO, 0.5, LONGER), (LEO, 10, (20, 2)),
          (PATHS[1], 0.5, None), (PATHS[1], 0.5, (200, 10)), (PATHS[1], 10, (50, 10)),
@@ -90,13 +93,26 @@ def name_of(path, recovery, air_ms, trace):
     return f"{path[0]}, {recovery}, {air_ms} ms, {trace}"
 
 
+def reachable(program, trace, rate):
+    """Of a whole trace, with segments of 1024 bytes: the part of the good time in which a segment can begin without meeting a bad step."""
+    shown = subprocess.run([Path(program).parent / "helio-trace", "convert", trace, "-", "--format", "runs"], capture_output=True, text=True, check=True).stdout
+    air = 8 * (1024 + 42) / (rate * 1e6) / 1e-4  # steps
+    good = [int(line.split()[1]) for line in shown.splitlines() if line.startswith("0 ")]
+    return round(sum(max(0, length - air) for length in good) / sum(good), 5)
+
+
+def all_reachable(program):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return {str(rate): dict(zip(FADES, pool.map(lambda t, rate=rate: reachable(program, t, rate), FADES))) for rate in SLOW}
+
+
 def search(program):
     jobs = [(path, trace, *s) for path in PATHS for trace in TRACES for s in SETS]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         cells = dict(zip([name_of(path, recovery, air, trace) for path, trace, recovery, air in jobs],
                          pool.map(lambda j: fewest(program, *j), jobs)))
         proof = list(pool.map(lambda j: prove(program, cells, *j), PROOF))
-    return {"cells": cells, "proof": proof}
+    return {"cells": cells, "proof": proof, "reachable": all_reachable(program)}
 
 
 def prove(program, cells, path, rate, times):
@@ -151,6 +167,24 @@ def proof(found):
         lines.append(f"| {p['path']}, H | {p['rate']} Gbit/s | {size(block_of(p['rate'], AIR_MS[0]))} | {p['sessions']} | {p['seconds']}, {p['warmup']} | "
                      f"{100 * p['efficiency']:.2f} |")
     return lines
+
+
+def edges(found):
+    """Which share of the capacity can be reached."""
+    return [*head("rate (Mbit/s)", *(f"{t} (%)" for t in FADES)),
+            *(f"| {rate} | " + " | ".join(f"{100 * share:.2f}" for share in shares.values()) + " |" for rate, shares in found["reachable"].items())]
+
+
+def below(found):
+    """Where the goal cannot be met, in words."""
+    met = next(rate for rate, shares in found["reachable"].items() if min(shares.values()) >= TARGET)
+    slow = [rate for rate in found["reachable"] if int(rate) < int(met)]
+    assert all(max(found["reachable"][rate].values()) < TARGET for rate in slow) and int(met) <= 500, found["reachable"]
+    last = found["reachable"][slow[-1]]
+    return [f"So from {met} Mbit/s on the goal of {100 * TARGET:g} % of the capacity can be met on these traces. At {slow[-1]} Mbit/s and below no number of sessions meets it: "
+            f"take {100 * TARGET:g} % of the reachable capacity instead,",
+            f"which at {slow[-1]} Mbit/s is " + ", ".join(f"{100 * TARGET * last[t]:.1f} % ({t})" for t in FADES) + " of the capacity. "
+            "`--floor` of [helio-tune](helio-tune.md) is a share of the capacity: give it such a value."]
 
 
 def stars(found):
@@ -225,9 +259,10 @@ def replace_between(lines, before, after, new):
 def page_of(text, found):
     check_limits(found)
     lines = text.splitlines()
-    for table in (sessions, memory, proof):
+    for table in (sessions, memory, proof, edges):
         lines = replace_table(lines, table(found))
     last = sessions(found)[-1]
+    lines = replace_between(lines, edges(found)[-1], "Shorter segments", below(found))
     lines = replace_between(lines, last, "**Rule of thumb.**", stars(found) or [])
     lines = replace_between(lines, "**Rule of thumb.**", "`sessions: auto`", rules(found))
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines) + "\n")
@@ -248,7 +283,9 @@ def again(program, found):
         return None
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [text for text in pool.map(wrong, jobs) if text]
+        said = [text for text in pool.map(wrong, jobs) if text]
+    now = all_reachable(program)
+    return said + ([] if now == found["reachable"] else [f"what can be reached: {now}, and not {found['reachable']}"])
 
 
 def main():

@@ -143,20 +143,29 @@ def nodes(lab, kind, hosts, remotes, link=LINK):
     return words
 
 
+KINDS = {"between": (("10.0.0.1", "10.0.0.2"), ("10.0.0.2:1113", "10.0.0.1:1113")), "relay": (("[fd00::1]", "[fd00::2]"), ("[fd00::9]:5001",) * 2),
+         "links": (("10.0.0.1", "10.0.0.2"), ("10.0.0.9:5001",) * 2)}
+
+
+def play_virtual(lab, kind):
+    """(segment logs, captures) of whole nodes in virtual time, written by the emulator's writer."""
+    hosts, remotes = KINDS[kind]
+    files = [lab.path(f"{kind}-{name}") for name in ("before.pcapng", "after.pcapng.gz" if kind == "relay" else "after.pcapng")]
+    scenario = lab.path(f"{kind}.yaml")
+    with open(scenario, "w", encoding="utf-8") as f:
+        f.write(HANDED % tuple(files) if kind == "links" else ERASED + f"pcap_before: {files[0]}\npcap_after: {files[1]}\n")
+    way = {"between": ["--channel", scenario], "links": ["--links", scenario],
+           "relay": ["--relay", f"--listen [fd00::9]:5001 --to [fd00::2]:1113 --scenario {scenario}"]}[kind]
+    out = lab.path(kind)
+    lab.run("helio-sim", *nodes(lab, kind, hosts, remotes), *way, "--log-dir", out, "--client", "-d ipn:2.2000 -D 6M -W 20 -P 50kB")
+    return [os.path.join(out, f"node{n}.segments.csv") for n in (1, 2)], files
+
+
 def check_virtual_time(lab):
     """What the emulator's writer makes of the traffic of whole nodes: between two of them, of a relay (IPv6, compressed), of a link of a
     file that is handed over. To the nanosecond what the segment logs say, with losses both ways."""
-    four, six = ("10.0.0.1", "10.0.0.2"), ("[fd00::1]", "[fd00::2]")
-    for kind, hosts, remotes in (("between", four, [f"{host}:1113" for host in reversed(four)]), ("relay", six, ["[fd00::9]:5001"] * 2), ("links", four, ["10.0.0.9:5001"] * 2)):
-        files = [lab.path(f"{kind}-{name}") for name in ("before.pcapng", "after.pcapng.gz" if kind == "relay" else "after.pcapng")]
-        scenario = lab.path(f"{kind}.yaml")
-        with open(scenario, "w", encoding="utf-8") as f:
-            f.write(HANDED % tuple(files) if kind == "links" else ERASED + f"pcap_before: {files[0]}\npcap_after: {files[1]}\n")
-        way = {"between": ["--channel", scenario], "links": ["--links", scenario],
-               "relay": ["--relay", f"--listen [fd00::9]:5001 --to [fd00::2]:1113 --scenario {scenario}"]}[kind]
-        out = lab.path(kind)
-        lab.run("helio-sim", *nodes(lab, kind, hosts, remotes), *way, "--log-dir", out, "--client", "-d ipn:2.2000 -D 6M -W 20 -P 50kB")
-        logs = [os.path.join(out, f"node{n}.segments.csv") for n in (1, 2)]
+    for kind in KINDS:
+        logs, files = play_virtual(lab, kind)
         true, found = analyse(lab, *logs), analyse(lab, *files)
         assert true["lossy_share"] > 0.1, (kind, true["lossy_share"])
         same(found, true, 1e-6)
@@ -276,23 +285,28 @@ def by_captures(lab, logs, files):
     return out, apart
 
 
-def check_run(lab):
-    """Real processes: what the nodes' logs say, but for the time from a socket to the node."""
+def play_real(lab):
+    """(segment logs, captures) of two nodes and helio-emu between them, as processes."""
     one, two, relay = lab.udp_ports(3)
     files = lab.path("before.pcapng"), lab.path("after.pcapng.gz")
     emulator = lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{two}", "--delay", f"{DELAY_MS}ms",
                          "--trace", "iid:0.03", "--seed", "5", "--pcap-before", files[0], "--pcap-after", files[1])
-    nodes = {n: lab.start_node(n, lab.write_node(n, [lab.link(3 - n, port, relay, sessions=8, rto="400ms", segment="1024B", recovery="plain",
-                                                              rate="20Mbit/s")])) for n, port in ((1, one), (2, two))}
+    ends = {n: lab.start_node(n, lab.write_node(n, [lab.link(3 - n, port, relay, sessions=8, rto="400ms", segment="1024B", recovery="plain",
+                                                             rate="20Mbit/s")])) for n, port in ((1, one), (2, two))}
     server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2))
     lab.run("helio-perf", "client", "--socket", lab.socket(1), "-d", "ipn:2.2000", "-D", "1500k", "-P", "20kB", "-W", "8")
-    for p in (emulator, *nodes.values()):
+    for p in (emulator, *ends.values()):
         settle(p.pid, 1)
     lab.stop("server", server, 2)
-    for n, p in nodes.items():
+    for n, p in ends.items():
         lab.stop(f"node{n}", p)
     lab.stop("relay", emulator)
-    logs = [lab.path(f"node{n}.segments.csv") for n in (1, 2)]
+    return [lab.path(f"node{n}.segments.csv") for n in (1, 2)], files
+
+
+def check_run(lab):
+    """Real processes: what the nodes' logs say, but for the time from a socket to the node."""
+    logs, files = play_real(lab)
     true, found = analyse(lab, *logs), analyse(lab, *files)
     flows = [next(f for f in r["flows"] if f["originator"] == 1) for r in (true, found)]
     assert flows[0]["sessions"] == flows[1]["sessions"] > 50, flows

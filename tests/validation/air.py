@@ -134,7 +134,7 @@ def profiles(bin_dir):
         whole = sum(c * (b ** (p + 1) - a ** (p + 1)) / (p + 1) for a, b, c, p in pieces)
         yield Row(f"Fried's parameter of `{name}` in the zenith, 500 nm", "(0.423 k² ∫C dh)^(−3/5), ∫C dh piece by piece", 100 * (0.423 * (2 * math.pi / 500e-9) ** 2 * whole) ** -0.6,
                   100 * values(bin_dir, ("slc", int(name == "slc-night"), 90, 500))[0], 0.005, unit="cm")
-    yield Row("Variance of the logarithm at r₀ = 5 cm in the zenith, 30°: share of that with the profile's own", "(r₀ / 5 cm)^(5/3)",
+    yield Row("Variance of the logarithm at r₀ = 5 cm in the zenith, 30°: share of that with the profile's own", "(r₀ / 5 cm)^(5/3), with the program's r₀",
               (values(bin_dir, ("fried", 90, 1550))[0] / 0.05) ** (5 / 3), values(bin_dir, ("scaled", 0.05, 30, 1550))[0] / values(bin_dir, ("rytov", 30, 1550))[0], 1e-9)
 
 
@@ -195,7 +195,7 @@ def fibre_coupling(bin_dir):
         phase = (drawn[modes - 1:] * ratio ** (5 / 6)).T @ at[modes - 1:]
         power = np.abs((np.exp(1j * phase) * mode).sum(axis=1)) ** 2 / plane
         beyond = math.exp(-values(bin_dir, ("residual", len(names) + 1))[0] * ratio ** (5 / 3))
-        yield Row(f"Mean coupling, {modes} modes corrected, variance left {variance} rad²", "3000 drawn wave fronts, overlap with the mode", float(power.mean()) * beyond,
+        yield Row(f"Mean coupling, {modes} modes corrected, variance left {variance} rad²", "3000 drawn wave fronts, overlap with the mode; with the program's residual variances", float(power.mean()) * beyond,
                   values(bin_dir, ("coupling", modes, f"{ratio:.12g}"))[0], 0.03 + 0.15 * variance, deviation=float(power.std() / power.mean()) / len(power) ** 0.5)
 
 
@@ -208,4 +208,4 @@ def fibre_trace(bin_dir):
     r0 = [0.12 * math.sin(math.radians(e)) ** 0.6 for e in (10, 80)]
     rest = values(bin_dir, ("residual", 10))[0]
     want = [(far[1] / far[i]) ** 2 * math.exp(-rest * (0.4 / r0[i]) ** (5 / 3)) for i in (0, 1)]
-    yield Row("Power in the fibre at 10° of a pass, over that at 80°", "range, r₀ by the elevation, exp(−variance)", want[0] / want[1], float(found[0] / found[-1]), 0.03)
+    yield Row("Power in the fibre at 10° of a pass, over that at 80°", "range, r₀ by the elevation, exp(−variance), with the program's residual variance", want[0] / want[1], float(found[0] / found[-1]), 0.03)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Powers and traces that helio-trace draws, against the moments and crossing rates of their laws."""
 import math
-import random
+import os
+import tempfile
 from statistics import NormalDist
 
 import numpy as np
-from rows import Row, blocks_error, check, drawn, moment, powers, runs_of
+from rows import Row, blocks_error, check, drawn, moment, powers, ratio_error, run, runs_of
 
 NORMAL = NormalDist()
 DECAY = 2.90449  # (1 + x + x²/3) e^(−x) is 1/e there
@@ -58,6 +59,20 @@ def measured(bin_dir):
     yield moment("Preset `jpl-47km`: scintillation index", "the input of its generator, 0.43 (measured: 0.43 ± 0.22, Biswas et al. 2000)", 0.43, (p - 1) ** 2)
 
 
+def states_of(runs):
+    """1 for each bad step."""
+    return np.repeat([float(bad) for bad, _ in runs], [n for _, n in runs])
+
+
+def from_mean(bin_dir, power, margin):
+    """The steps of powers whose mean is so many dB above the receiver's need."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "p.csv")
+        np.savetxt(path, power, fmt="%.9g")
+        lines = run(bin_dir, "helio-trace", "from-power", path, "--mean-margin", f"{margin:g}dB", "-o", "-").splitlines()
+    return states_of([(line[0] == "1", int(line.split()[1])) for line in lines if line and line[0] in "01"])
+
+
 def crossings(p, level):
     return (p[:-1] >= level) & (p[1:] < level)
 
@@ -65,20 +80,21 @@ def crossings(p, level):
 @check("Fades")
 def rice(bin_dir):
     """Three equal poles: ρ = 1 − x²/6 + …, x = 2.904 t / coherence."""
-    index, coherence, step = 0.3, 10e-3, 0.1e-3
-    p = powers(bin_dir, "--scintillation", "lognormal", "--index", str(index), "--coherence", "10ms", "--step", "0.1ms", "-n", "3000000", "-s", "5")
+    index, coherence, step, seeds = 0.3, 10e-3, 0.1e-3, (5, 6, 7)
+    drawn_powers = [powers(bin_dir, "--scintillation", "lognormal", "--index", str(index), "--coherence", "10ms", "--step", "0.1ms", "-n", "2000000", "-s", str(seed))
+                    for seed in seeds]
     sigma = math.sqrt(math.log1p(index))
     zero = DECAY / coherence / math.sqrt(3) / (2 * math.pi)  # crossings of the median a second
     for db in (0, -3, -5):
         u = (db * math.log(10) / 10 + sigma**2 / 2) / sigma
-        down = crossings(p, 10 ** (db / 10))
-        yield drawn(f"Lognormal, index 0.3, coherence 10 ms: fades below {db} dB a second", "Rice's formula", zero * math.exp(-u * u / 2), float(down.mean()) / step,
+        down = np.concatenate([crossings(p, 10 ** (db / 10)) for p in drawn_powers])
+        yield drawn(f"Lognormal, index 0.3, coherence 10 ms, {len(seeds)} seeds: fades below {db} dB a second", "Rice's formula", zero * math.exp(-u * u / 2), float(down.mean()) / step,
                     blocks_error(down) / step, unit="/s")
         share = NORMAL.cdf(u)
         duration = share / (zero * math.exp(-u * u / 2))
-        got = float((p < 10 ** (db / 10)).mean()) / float(down.mean()) * step
-        yield drawn(f"… their mean duration below {db} dB", "share of the time / Rice's formula", 1e3 * duration, 1e3 * got,
-                    blocks_error(down) / float(down.mean()) * 1.5, relative=True, unit="ms")
+        below = np.concatenate([p[1:] < 10 ** (db / 10) for p in drawn_powers])
+        got = float(below.mean()) / float(down.mean()) * step
+        yield drawn(f"… their mean duration below {db} dB", "share of the time / Rice's formula", 1e3 * duration, 1e3 * got, ratio_error(below, down), relative=True, unit="ms")
 
 
 def density(f, corner, end):
@@ -117,6 +133,17 @@ def pointing(bin_dir):
 
 
 @check("Fades")
+def margins(bin_dir):
+    """--margin counts from the power without pointing loss, --mean-margin from the mean of the powers: both by the beta law."""
+    j, margin = 0.4, 6.0
+    beta = 1 / (4 * j * j)
+    options = ("--jitter", str(j), "--jitter-coherence", "1ms", "-n", "1000000", "-s", "11")
+    for words, level, state in (("`gen --margin`", 10 ** (-margin / 10), states_of(runs_of(bin_dir, *options, "--margin", f"{margin:g}dB"))),
+                                ("`from-power --mean-margin`", 10 ** (-margin / 10) * beta / (beta + 1), from_mean(bin_dir, powers(bin_dir, *options), margin))):
+        yield moment(f"Pointing jitter {j}, {words} of {margin:g} dB: share of bad time", "level^β", level**beta, state)
+
+
+@check("Fades")
 def other_direction(bin_dir):
     """Both are lognormal, so the logarithms' covariance is R σ², and that of the powers e^(R σ²) − 1."""
     index, share, lag = 0.3, 0.8, 120
@@ -135,7 +162,7 @@ def other_direction(bin_dir):
 def markov(bin_dir):
     good, bad = 20.0, 5.0  # steps
     runs = runs_of(bin_dir, "--gilbert", "2ms,0.5ms", "--step", "0.1ms", "-n", "4000000", "-s", "2")
-    state = np.repeat([b for b, _ in runs], [n for _, n in runs]).astype(float)
+    state = states_of(runs)
     share = bad / (good + bad)
     yield moment("Gilbert–Elliott, 2 ms and 0.5 ms: share of bad steps", "b / (g + b)", share, state)
     keep = 1 - 1 / good - 1 / bad
@@ -167,31 +194,26 @@ def published(bin_dir):
 
 @check("Traces")
 def equilibrium(bin_dir):
-    """A renewal process by itself, of Python's gamma and Weibull numbers, begun long before: how much of its first 10 ms is bad."""
-    draw = random.Random(4)
-
-    def bad():
-        return draw.weibullvariate(5.105, 1.221) if draw.random() < 0.8689 else draw.weibullvariate(10.642, 1.225)
-
-    def good():
-        return draw.gammavariate(1.102, 13.480 / 1.102)
-
-    shares = []
-    for _ in range(4000):
-        at, state, lost = -draw.uniform(300, 400), False, 0.0
-        while at < 10:
-            length = bad() if state else good()
-            if state:
-                lost += max(0.0, min(at + length, 10) - max(at, 0))
-            at, state = at + length, not state
-        shares.append(lost / 10)
+    """A renewal process in equilibrium is bad for the same share of each time, however short: the means of the laws of trace H (traces/README.md) have it."""
+    bad = sum(share * scale * math.gamma(1 + 1 / shape) for share, scale, shape in ((0.8689, 5.105, 1.221), (0.1311, 10.642, 1.225)))
     found = []
     for seed in range(400):
         runs = runs_of(bin_dir, "--preset", "H", "-n", "100", "-s", str(5000 + seed))
         found.append(sum(n for b, n in runs if b) / 100)
-    error = math.hypot(np.std(shares) / len(shares) ** 0.5, np.std(found) / len(found) ** 0.5)
-    yield drawn("Trace H: share of bad time in the first 10 ms, 400 seeds", "renewal process in Python, begun 0.3 s before", float(np.mean(shares)),
-                float(np.mean(found)), error)
+    yield drawn("Trace H: share of bad time in the first 10 ms, 400 seeds", "μb / (μg + μb) of its laws: in equilibrium from the first step on", bad / (bad + 13.480),
+                float(np.mean(found)), float(np.std(found, ddof=1)) / len(found) ** 0.5)
+
+
+@check("Traces")
+def begins(bin_dir):
+    """Runs of fixed lengths, g good and b bad steps: a trace begins in a bad one with b / (g + b), and what is left of the first run is 1 to all of it, alike."""
+    good, bad, seeds = 100, 50, 300
+    first = [runs_of(bin_dir, "--good", "fixed:10ms", "--bad", "fixed:5ms", "--step", "0.1ms", "-n", "200", "-s", str(9000 + seed))[0] for seed in range(seeds)]
+    share = bad / (good + bad)
+    yield drawn("Renewal, runs of 10 and 5 ms exactly, 300 seeds: share that begins bad", "b / (g + b)", share, sum(b for b, _ in first) / seeds, math.sqrt(share * (1 - share) / seeds))
+    for words, is_bad, length in (("good", False, good), ("bad", True, bad)):
+        left = [n for b, n in first if b == is_bad]
+        yield drawn(f"… left of a {words} first run, steps", "(1 + length) / 2", (1 + length) / 2, sum(left) / len(left), math.sqrt((length**2 - 1) / 12 / len(left)))
 
 
 @check("Traces")

@@ -68,9 +68,9 @@ def hpe_gap(bin_dir):
         curve = losses(bin_dir, number, levels)
         at = next(k for k, loss in enumerate(curve) if loss <= 1e-3)
         there, slope = levels[at], math.log(curve[at - 20] / curve[at]) / 0.02  # of the logarithm, per dB
-        against = "0 to 1 dB: capacity; Moision and Hamkins 2005" + ("" if order == 64 else ", for 64-PPM")
-        yield Row(f"HPE, {order}-PPM, rate {rate}, background {background:g}: level for a loss of 10⁻³ above that of capacity ({best:.2f} dB)", against, 0.5,
-                  there - best, 0.5, relative=False, unit="dB", deviation=1 / math.sqrt(LAST * 1e-3) / slope)
+        against = "capacity; Moision and Hamkins 2005" + ("" if order == 64 else ", for 64-PPM")
+        yield Row(f"HPE, {order}-PPM, rate {rate}, background {background:g}: level for a loss of 10⁻³ above that of capacity ({best:.2f} dB)", against, 1,
+                  there - best, 0, relative=False, unit="dB", deviation=1 / math.sqrt(LAST * 1e-3) / slope, least=0)
 
 
 def again(bin_dir, curves):

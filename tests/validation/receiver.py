@@ -65,6 +65,28 @@ def block(bin_dir):
 
 
 @check("Receiver")
+def block_and_hold(bin_dir):
+    """Both at once over powers that are correlated, a length that is no multiple of the block: step by step. The last block ends with the first steps of the loop."""
+    rng, n, size, most, hold = np.random.default_rng(3), 200_003, 60, 12, 15
+    power = np.exp(0.5 * np.convolve(rng.standard_normal(n), np.ones(20) / 20**0.5, "same"))
+    power = np.array([float(f"{p:.10g}") for p in power])
+    bad = power < 0.5
+    wrong, lost = 0, 0
+    for blocks, held in ((True, False), (False, True), (True, True)):
+        want = bad.copy()
+        for i in range(0, n, size) if blocks else ():
+            want[i:i + size] = bad[np.arange(i, i + size) % n].sum() > most
+        late = want.copy()
+        for i in np.flatnonzero(want) if held else ():
+            late[i:i + hold + 1] = True
+        options = (("--block", "6ms,0.2") if blocks else ()) + (("--reacquire", "1.5ms") if held else ())
+        wrong += int((from_power(bin_dir, power, *options) != late).sum())
+        lost += int(late.sum())
+    yield Row(f"Block interleaver, re-acquisition and both, {3 * n} steps of correlated powers ({lost} lost): steps that differ", "list of lost steps in Python", 0, wrong, 0,
+              relative=False)
+
+
+@check("Receiver")
 def resampled(bin_dir):
     """A wave in the powers keeps its mean, and an amplitude a times the filter's: it is below a level for arccos((1 − level) / a) / π of the time."""
     step, wave, amplitude, n = 1e-3, 1000 * (math.sqrt(5) - 1) / 9, 0.9, 100_000  # no multiple of a step

@@ -14,7 +14,8 @@ DEVIATIONS = 4  # standard errors: the bound of a figure that is drawn
 
 @dataclasses.dataclass
 class Row:
-    """A figure beside the one it should be. The bound is of the error: relative (a share) or absolute (in the figure's unit). So is the standard error; 0: none, not a number: not known."""
+    """A figure beside the one it should be. The bound is of the error: relative (a share) or absolute (in the figure's unit). So is the standard error; 0: none, not a number: not known.
+    `times`: the bound is so many standard errors; 0: it is fixed. `least`: the figure should be from there to `want`, and the error is its distance from that interval."""
     claim: str
     against: str
     want: float
@@ -23,9 +24,13 @@ class Row:
     relative: bool = True
     unit: str = ""
     deviation: float = 0.0
+    times: float = 0.0
+    least: float | None = None
 
     @property
     def error(self):
+        if self.least is not None:
+            return max(self.least - self.found, self.found - self.want, 0)
         return abs(self.found - self.want) / (abs(self.want) if self.relative else 1)
 
     @property
@@ -39,7 +44,9 @@ class Row:
             return f"{100 * x:.2g} %" if self.relative else f"{x:.2g}{unit}"
         spread = "–" if math.isnan(self.deviation) else size(self.deviation) if self.deviation > 1e-9 * self.bound else "none"
         error = size(self.error) if self.error > self.bound / 100 else f"< {size(self.bound / 100)}" if self.bound > 0 else "0"
-        return [self.claim, self.against, f"{self.want:.5g}{unit}", f"{self.found:.5g}{unit}", error, spread, size(self.bound)]
+        want = f"{self.want:.5g}{unit}" if self.least is None else f"{self.least:.5g} to {self.want:.5g}{unit}"
+        bound = f"{size(self.bound)}, {f'{self.times:g} s.e.' if self.times else 'fixed'}"
+        return [self.claim, self.against, want, f"{self.found:.5g}{unit}", error, spread, bound]
 
 
 def check(part, fast=True):
@@ -87,9 +94,17 @@ def blocks_error(values, n=50):
     return float(means.std(ddof=1) / n ** 0.5)
 
 
+def ratio_error(above, below, n=50):
+    """Standard error of the ratio of two sums, as a share of it: by leaving out one of n blocks at a time (jackknife)."""
+    import numpy as np
+    a, b = (np.array([part.sum() for part in np.array_split(np.asarray(values, dtype=float), n)]) for values in (above, below))
+    without = (a.sum() - a) / (b.sum() - b)
+    return float(((n - 1) / n * ((without - without.mean()) ** 2).sum()) ** 0.5 * b.sum() / a.sum())
+
+
 def drawn(claim, against, want, found, error, relative=False, unit=""):
     """A figure that is drawn, within four of its standard errors."""
-    return Row(claim, against, want, found, DEVIATIONS * error, relative, unit, error)
+    return Row(claim, against, want, found, DEVIATIONS * error, relative, unit, error, DEVIATIONS)
 
 
 def moment(claim, against, want, sample):
