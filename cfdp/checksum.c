@@ -7,10 +7,10 @@
 #include "cfdp/checksum.h"
 
 #include <assert.h>
+#include <zlib.h>
 
 #include "base/crc.h"
 #include "base/cursor.h"
-#include "cfdp/checksum_tables.h"
 
 const char *cfdp_checksum_name(unsigned type)
 {
@@ -41,20 +41,6 @@ static uint32_t add_words(uint32_t sum, uint64_t at, const uint8_t *p, size_t le
     return sum;
 }
 
-/* CRC-32 of IEEE 802.3, four octets at a time. */
-static uint32_t update_crc32(uint32_t crc, const uint8_t *p, size_t len)
-{
-    crc = ~crc;
-    for (; len >= 4; p += 4, len -= 4) {
-        crc ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-        crc = crc32_table[3][crc & 0xff] ^ crc32_table[2][(crc >> 8) & 0xff] ^
-              crc32_table[1][(crc >> 16) & 0xff] ^ crc32_table[0][crc >> 24];
-    }
-    for (; len > 0; p++, len--)
-        crc = (crc >> 8) ^ crc32_table[0][(crc ^ *p) & 0xff];
-    return ~crc;
-}
-
 void cfdp_sum_begin(struct cfdp_sum *s, unsigned type)
 {
     assert(cfdp_checksum_known(type));
@@ -68,6 +54,7 @@ void cfdp_sum_add(struct cfdp_sum *s, const void *data, size_t len)
     else if (s->type == CFDP_CHECKSUM_CRC32C)
         s->value = crc32c(s->value, data, len);
     else if (s->type == CFDP_CHECKSUM_CRC32)
-        s->value = update_crc32(s->value, data, len);
+        s->value = (uint32_t)crc32_z(s->value, data, len);
+    assert(s->len + len >= s->len);
     s->len += len;
 }
