@@ -91,6 +91,42 @@ int ranges_add(struct ranges *s, uint64_t lo, uint64_t hi, size_t max)
     return 1;
 }
 
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* Behind those that are there, in rising order of lo. */
+static void append_range(struct ranges *s, struct range r)
+{
+    if (r.lo >= r.hi)
+        return;
+    if (s->len == 0 || s->at[s->len - 1].hi < r.lo)
+        s->at[s->len++] = r;
+    else if (s->at[s->len - 1].hi < r.hi)
+        s->at[s->len - 1].hi = r.hi;
+}
+
+int ranges_add_all(struct ranges *s, struct range *more, size_t len, size_t max)
+{
+    struct ranges all = {0};
+    if (len == 0)
+        return 0;
+    if (ranges_reserve(&all, s->len + len) < 0)
+        return HELIO_ENOMEM;
+    assert(all.at != NULL);
+    qsort(more, len, sizeof *more, compare_ranges);
+    for (size_t i = 0, k = 0; i < s->len || k < len;)
+        append_range(&all, k == len || (i < s->len && s->at[i].lo <= more[k].lo) ? s->at[i++]
+                                                                                 : more[k++]);
+    const bool fits = all.len <= max;
+    all.len = fits ? all.len : max;
+    free(s->at);
+    *s = all;
+    return fits ? 0 : HELIO_EAGAIN;
+}
+
 int ranges_sub(struct ranges *s, uint64_t lo, uint64_t hi, size_t max)
 {
     if (lo >= hi)

@@ -40,6 +40,11 @@ int ranges_reserve(struct ranges *s, size_t len);
  * failure the set is unchanged. */
 int ranges_add(struct ranges *s, uint64_t lo, uint64_t hi, size_t max);
 
+/* Adds `len` ranges, which it may sort; empty ones are none. The cost grows with all ranges, and
+ * not with their product. Returns 0; HELIO_EAGAIN: those beyond the first `max` are left out;
+ * HELIO_ENOMEM with nothing changed. */
+int ranges_add_all(struct ranges *s, struct range *more, size_t len, size_t max);
+
 /* Removes [lo, hi). Returns 0; HELIO_EAGAIN (more than `max` ranges would remain); HELIO_ENOMEM. */
 int ranges_sub(struct ranges *s, uint64_t lo, uint64_t hi, size_t max);
 

@@ -132,6 +132,40 @@ START_TEST(reserved_room_does_not_move)
 END_TEST
 
 /* Tests rely on the check functions; they have to say so with NDEBUG, too. */
+/* Many at once, in any order, against one by one. */
+START_TEST(all_at_once)
+{
+    struct rng r;
+    rng_init(&r, 3);
+    for (int round = 0; round < 500; round++) {
+        struct ranges s, all;
+        struct range more[20];
+        uint8_t m[N] = {0};
+        ranges_init(&s);
+        ranges_init(&all);
+        for (size_t i = 0; i < 40; i++) {
+            const uint64_t lo = rng_below(&r, N), hi = lo + rng_below(&r, 6);
+            more[i % 20] = (struct range){lo, hi < N ? hi : N};
+            if (lo < hi)
+                memset(m + lo, 1, (hi < N ? hi : N) - lo);
+            ck_assert_int_ge(ranges_add(&s, more[i % 20].lo, more[i % 20].hi, N), 0);
+            if (i % 20 == 19)
+                ck_assert_int_eq(ranges_add_all(&all, more, 20, N), 0);
+        }
+        compare(&all, m);
+        more[0] = (struct range){5, 6};
+        const size_t len = all.len;
+        ck_assert_int_eq(ranges_add_all(&all, more, 0, 0), 0);
+        ck_assert_uint_eq(all.len, len);
+        ck_assert_int_eq(ranges_add_all(&all, more, 1, 1), HELIO_EAGAIN); /* the first one stays */
+        ck_assert_uint_eq(all.len, 1);
+        ck_assert_uint_le(all.at[0].lo, 5);
+        ranges_fini(&s);
+        ranges_fini(&all);
+    }
+}
+END_TEST
+
 START_TEST(checks_assert_in_every_build)
 {
     struct range at[2] = {{0, 5}, {5, 6}};
@@ -145,6 +179,7 @@ SUITE(base_ranges, t)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, against_a_model);
     tcase_add_test(t, borders);
+    tcase_add_test(t, all_at_once);
     tcase_add_test(t, reserved_room_does_not_move);
     tcase_add_test_raise_signal(t, checks_assert_in_every_build, SIGABRT);
 }
