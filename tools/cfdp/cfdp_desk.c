@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/printable.h"
 #include "cfdp/tlv.h"
 #include "conf/json_number.h"
 #include "os/local_socket.h"
@@ -17,7 +18,7 @@
 
 #define TALKS_MAX 64
 #define LINE_MAX_LEN 16384
-#define LIST_MAX (1u << 20) /* octets of a list that is shown */
+#define LIST_MAX (32u << 20) /* octets of a list that is shown */
 
 enum await { AWAIT_NOTHING, AWAIT_PUT, AWAIT_GET, AWAIT_LIST };
 
@@ -333,14 +334,35 @@ static json_t *result_of(const struct talk *a, const struct cfdp_notice *n)
     return o;
 }
 
+/* A name that is no UTF-8 cannot be in JSON: what is no character of it is escaped. */
+static json_t *escape_lines(const char *text)
+{
+    char *all = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&all, &len);
+    if (out == NULL)
+        return NULL;
+    for (const char *end; *text != '\0'; text = *end == '\0' ? end : end + 1) {
+        char shown[300 * PRINTABLE_EACH];
+        end = text + strcspn(text, "\n");
+        printable(text, (size_t)(end - text), shown, sizeof shown);
+        fprintf(out, "%s\n", shown);
+    }
+    json_t *list = fclose(out) == 0 ? json_string(all) : NULL;
+    free(all);
+    return list;
+}
+
 static void show_list(struct talk *a, const struct cfdp_notice *n)
 {
     const bool good = n->condition == CFDP_NO_ERROR;
     char *text = good ? store_take_text(&a->daemon->store, n->name, LIST_MAX) : NULL;
     json_t *list = text == NULL ? NULL : json_string(text);
+    if (text != NULL && list == NULL)
+        list = escape_lines(text);
     free(text);
     if (good && list == NULL) {
-        refuse_talk(a, "the list is longer than 1 MiB, or a name in it is no UTF-8");
+        refuse_talk(a, "the list cannot be read, or is longer than 32 MiB");
         return;
     }
     json_t *o = result_of(a, n);
