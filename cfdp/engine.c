@@ -131,6 +131,7 @@ int cfdp_remote_set(struct cfdp *e, const struct cfdp_remote *remote)
             return HELIO_ENOMEM;
         list_init(&r->ready);
         list_add_tail(&e->remotes, &r->order);
+        e->remotes_len++;
     }
     r->row = *remote;
     fill_remote(&r->row);
@@ -183,11 +184,42 @@ static void init_times(struct times *at)
 #undef TIME_NEVER
 }
 
+/* Half of all places is divided among the remote entities and ourselves; nobody else takes these.
+ */
+static uint32_t count_share(const struct cfdp *e)
+{
+    return e->config.transactions_max / (2 * (e->remotes_len + 1));
+}
+
+static uint32_t count_left(uint32_t share, uint32_t most, uint32_t begun)
+{
+    const uint32_t least = share < most ? share : most;
+    return begun < least ? least - begun : 0;
+}
+
+bool cfdp_has_place(const struct cfdp *e, const struct remote *r, bool theirs)
+{
+    const uint32_t max = e->config.transactions_max, share = count_share(e);
+    uint32_t begun = 0, kept = 0;
+    list_for_each (l, &e->remotes) {
+        const struct remote *other = container_of(l, struct remote, order);
+        begun += other->begun;
+        if (!theirs || other != r)
+            kept += count_left(share, other->row.transactions_max, other->begun);
+    }
+    assert(begun <= e->live);
+    const uint32_t ours = e->live - begun;
+    if (theirs)
+        kept += count_left(share, max, ours);
+    if (theirs && r->begun >= r->row.transactions_max)
+        return false;
+    return e->live < max && ((theirs ? r->begun : ours) < share || kept < max - e->live);
+}
+
 struct cfdp_transaction *cfdp_transaction_new(struct cfdp *e, struct remote *r, struct cfdp_id id,
                                               bool is_sender, bool theirs)
 {
-    if (e->live >= e->config.transactions_max || (theirs && r->begun >= r->row.transactions_max) ||
-        agenda_reserve(&e->agenda, e->live + 1u) != 0)
+    if (!cfdp_has_place(e, r, theirs) || agenda_reserve(&e->agenda, e->live + 1u) != 0)
         return NULL;
     struct cfdp_transaction *t = calloc(1, sizeof *t);
     if (t == NULL)
@@ -195,6 +227,7 @@ struct cfdp_transaction *cfdp_transaction_new(struct cfdp *e, struct remote *r, 
     *t = (struct cfdp_transaction){
         .e = e, .id = id, .remote = r, .is_sender = is_sender, .theirs = theirs};
     t->phase = is_sender ? CFDP_SENDING : CFDP_RECEIVING;
+    t->compact_at = COMPACT_AT;
     t->status = CFDP_FILE_UNREPORTED;
     t->paused = r->down ? PAUSED_BY_LINK : 0;
     init_times(&t->at);
@@ -218,7 +251,9 @@ void cfdp_transaction_free(struct cfdp_transaction *t)
     list_sub(&t->order);
     list_sub(&t->ready);
     t->remote->begun -= t->theirs;
+    assert(t->remote->held >= t->held && t->remote->logged >= t->logged);
     t->remote->held -= t->held;
+    t->remote->logged -= t->logged;
     e->live--;
     ranges_fini(&t->again);
     ranges_fini(&t->have);
@@ -283,6 +318,7 @@ void cfdp_unpause(struct cfdp_transaction *t, unsigned reason, tick now)
     t->paused &= ~reason;
     if (t->paused != 0)
         return;
+    assert(now >= t->paused_at);
     const tick gone = now - t->paused_at;
 #define TIME_SHIFT(name) t->at.name = tick_add(t->at.name, gone);
     TIMES(TIME_SHIFT)
@@ -417,6 +453,7 @@ void cfdp_end(struct cfdp_transaction *t)
 {
     if (t->phase == CFDP_ENDED)
         return;
+    assert(t->remote != NULL && (t->reported || t->condition != CFDP_NO_ERROR));
     t->phase = CFDP_ENDED;
     t->want &= WANT_ACKS | WANT_EOF | WANT_FINISHED; /* class 1: sent once */
     init_times(&t->at);
@@ -442,6 +479,7 @@ void cfdp_abandon(struct cfdp_transaction *t, enum cfdp_condition condition)
 
 void cfdp_release(struct cfdp_transaction *t)
 {
+    assert(t->phase != CFDP_ENDED || (t->file == NULL && !t->kept));
     if (t->phase == CFDP_ENDED && t->want == 0)
         cfdp_transaction_free(t);
 }

@@ -13,10 +13,13 @@
  * never goes back. The phases of a transaction:
  *
  *   sender:    SENDING → EOF_SENT → AWAITING_FINISHED → ENDED
- *                 └─ cancel ─┘ (EOF with its condition)      class 1 ends after EOF, or with
- * closure after Finished receiver:  RECEIVING → COMPLETING → CHECKING → FINISHING → ENDED EOF is
- * here ┘            │            └ Finished awaits its ACK (class 2) all octets are here: the
- * checksum is computed in parts
+ *                 └─ cancel ─┘
+ *   receiver:  RECEIVING → COMPLETING → CHECKING → PERFORMING → FINISHING → ENDED
+ *
+ * A sender that is cancelled goes on with EOF, which has the condition. Class 1 ends after EOF, or
+ * with closure after Finished. A receiver is COMPLETING when EOF is here, CHECKING when all octets
+ * are (the checksum is computed in parts), PERFORMING when the file has its name (filestore
+ * requests), and FINISHING until Finished has its ACK (class 2).
  *
  * A transaction that ended is forgotten when its last PDU was pulled; its result is remembered for
  * PDUs that arrive late. While a transaction is suspended, or its link is down, its timers stand
@@ -32,11 +35,21 @@ enum {
     CFDP_OPTIONS_MAX = 4096,  /* octets of TLVs in a Metadata PDU */
     CFDP_RESPONSES_MAX = 512, /* octets of filestore responses that are kept */
     CFDP_RECORD_MAX = 5120,   /* octets of a journal's record */
-    CFDP_NOTICES_MAX = 256    /* queued; the oldest is lost then */
+    CFDP_NOTICES_MAX = 256,   /* queued; the oldest is lost then */
+    CFDP_UNCONFIRMED_MAX = 64 /* PDUs of a remote entity with `confirms` */
 };
 
 struct cfdp;
 struct cfdp_transaction;
+
+/* A filestore request of 4.9, which may take several calls. */
+struct cfdp_act {
+    unsigned action; /* enum cfdp_action */
+    const char *first, *second;
+    uint64_t file_max; /* octets: no file gets longer */
+    uint64_t state;    /* the host's: 0 in the first call */
+};
+#define CFDP_ACT_MORE 16 /* no status: another call is needed */
 
 /*
  * The host's files. Names are texts as the peer wrote them: the host decides what they may reach.
@@ -53,16 +66,22 @@ struct cfdp_files {
     /* The octets read, fewer only at the end of the file; HELIO_E*. */
     int64_t (*read)(void *context, void *file, uint64_t offset, uint8_t *out, size_t len);
     int (*write)(void *context, void *file, uint64_t offset, struct slice octets);
+    /* These octets stay as they are: the host may bring them to the medium, so that little is left
+     * to do when the file is placed. */
+    int (*settle)(void *context, void *file, uint64_t offset, uint64_t len);
     /* Gives the partial file its name; `size`: its octets. A second call for the same id after a
      * restart has the result of the first one. */
     int (*place)(void *context, struct cfdp_id id, void *file, const char *name, uint64_t size);
     /* Ends the use of a handle. `discard`: a partial file, or a listing, is removed. */
     void (*close)(void *context, struct cfdp_id id, void *file, bool discard);
-    /* A filestore request of 4.9, `action`: enum cfdp_action. Returns the status number of its
-     * response, 0: done. */
-    unsigned (*act)(void *context, unsigned action, const char *first, const char *second);
+    /* Returns the status number of the request's response, 0: done; or CFDP_ACT_MORE. The first
+     * call then has changed nothing but act->state, which is not 0. Later calls may come again
+     * after a restart, with this state. */
+    unsigned (*act)(void *context, struct cfdp_id id, struct cfdp_act *act);
     /* Appends a record to the journal of a transaction. */
     int (*journal)(void *context, struct cfdp_id id, struct slice record);
+    /* Puts records, each behind its length of 2 octets, in the place of all of its journal. */
+    int (*rewrite)(void *context, struct cfdp_id id, struct slice records);
     void (*forget)(void *context, struct cfdp_id id); /* removes the journal */
     /* Numbers below `next` are used: after a restart cfdp_config.sequence is at least this. */
     int (*reserve)(void *context, uint64_t next);
@@ -113,7 +132,8 @@ struct cfdp_remote {
     uint32_t transactions_max; /* begun by the peer, at once [64] */
     uint32_t gaps_max;         /* ranges of octets that one transaction keeps [16384] */
     uint64_t file_max;         /* octets of a file that it sends [16 GiB] */
-    uint64_t space_max;        /* octets of its incomplete files, together [64 GiB] */
+    uint64_t space_max; /* octets of its incomplete files and their journals, together [64 GiB] */
+    bool confirms;      /* cfdp_confirm is called for each PDU */
 };
 /* Adds or changes it; transactions that are under way take the new values as well. 0, HELIO_EINVAL,
  * HELIO_ENOMEM. */
@@ -129,6 +149,7 @@ struct cfdp_put {
     uint64_t destination;
     const char *source_name, *destination_name; /* both NULL: no file */
     unsigned class_;                            /* 0: that of the remote entity */
+    unsigned closure;     /* class 1: 1 yes, 2 no; 0: that of the remote entity */
     struct slice options; /* TLVs (cfdp/tlv.h): requests, messages, overrides, flow label; copied */
 };
 /* 0 and *id; HELIO_ENOENT (no such remote entity), HELIO_EINVAL (names or options too long),
@@ -148,6 +169,7 @@ enum cfdp_phase {
     CFDP_RECEIVING,
     CFDP_COMPLETING,
     CFDP_CHECKING,
+    CFDP_PERFORMING,
     CFDP_FINISHING,
     CFDP_ENDED
 };
@@ -202,6 +224,10 @@ enum cfdp_verdict cfdp_input(struct cfdp *e, uint64_t from, struct slice pdu, ti
 size_t cfdp_output(struct cfdp *e, uint64_t remote, uint8_t *out, size_t room, tick now);
 /* Does cfdp_output of any remote entity have a PDU? False only if there is none. */
 bool cfdp_has_output(const struct cfdp *e, uint64_t remote);
+/* Of a remote entity with `confirms`: the oldest PDU that was not confirmed yet has left our hands
+ * (taken), or will never do so. At most CFDP_UNCONFIRMED_MAX wait for this. A class 1 transaction
+ * without closure ends with it; until then a restart sends its PDUs again. */
+void cfdp_confirm(struct cfdp *e, uint64_t remote, bool taken, tick now);
 
 tick cfdp_deadline(const struct cfdp *e);
 /* Serves one time that is due. False: there is none. Call it until then. A long checksum is

@@ -12,10 +12,12 @@
 #include "cfdp/tlv.h"
 
 enum {
-    PAST_MAX = 256,         /* results that are remembered for a remote entity */
-    STRAYS_MAX = 64,        /* queued answers of no transaction, of a remote entity */
-    WORK_STEP = 1 << 20,    /* octets of a checksum in one call */
-    PROGRESS_STEP = 1 << 16 /* octets sent between two records of progress */
+    PAST_MAX = 256,          /* results that are remembered for a remote entity */
+    STRAYS_MAX = 64,         /* queued answers of no transaction, of a remote entity */
+    WORK_STEP = 1 << 20,     /* octets of a checksum in one call */
+    PROGRESS_STEP = 1 << 16, /* octets sent between two records of progress */
+    RANGE_LEN = 19,          /* octets of a journal's record of a range, with its length */
+    COMPACT_AT = 1 << 20     /* a shorter journal is not rewritten */
 };
 
 /* PDUs that a transaction has to send, in this order. */
@@ -59,6 +61,13 @@ struct stray {
     uint8_t id_len, sequence_len;
 };
 
+/* A PDU that was pulled and not confirmed. */
+struct pulled {
+    struct cfdp_id id; /* of its transaction */
+    uint64_t sent;     /* octets of the file that it and those before it have */
+    bool eof;
+};
+
 struct remote {
     struct cfdp_remote row;
     struct list order; /* of the entity */
@@ -66,10 +75,13 @@ struct remote {
     bool down;
     uint32_t begun;             /* live transactions that it began */
     uint64_t held;              /* octets of their partial files */
+    uint64_t logged;            /* octets of their journals */
     struct past past[PAST_MAX]; /* a ring */
     size_t past_next, past_len;
     struct stray strays[STRAYS_MAX]; /* a ring */
     size_t strays_first, strays_len;
+    struct pulled pulled[CFDP_UNCONFIRMED_MAX]; /* a ring; only with row.confirms */
+    size_t pulled_first, pulled_len;
 };
 
 struct cfdp_transaction {
@@ -104,14 +116,20 @@ struct cfdp_transaction {
     void *file; /* the host's; NULL: not open */
     /* sender */
     uint64_t sent, noted; /* octets sent once; as the journal says */
+    uint64_t confirmed;   /* with row.confirms: of class 1, as the host says */
+    bool refused;         /* likewise: one was not taken */
     struct ranges again;  /* octets to send again, below `sent` */
     bool has_origin;      /* a proxy put: its request */
     struct cfdp_id origin;
     /* receiver */
     struct ranges have;
-    uint64_t high, held;     /* end of the last range; octets in `have` */
-    uint64_t nak_lo, nak_hi; /* scope that the next NAK PDUs are about, with WANT_NAK */
-    unsigned ack_condition;  /* of the PDU that an ACK answers */
+    uint64_t high, held;         /* end of the last range; octets in `have` */
+    uint64_t nak_lo, nak_hi;     /* scope that the next NAK PDUs are about, with WANT_NAK */
+    unsigned ack_condition;      /* of the PDU that an ACK answers */
+    bool fault_at_peer;          /* the sender has cancelled it */
+    size_t requests_done;        /* filestore requests that have their response */
+    uint64_t act_state;          /* the host's, of the next one */
+    uint64_t logged, compact_at; /* octets of the journal; of one that is rewritten */
     uint8_t responses[CFDP_RESPONSES_MAX];
     size_t responses_len;
 };
@@ -122,6 +140,7 @@ struct cfdp {
     struct hash table;
     struct agenda agenda;
     struct list order, remotes;
+    uint32_t remotes_len;
     uint64_t next; /* transaction number */
     uint32_t live;
     struct cfdp_notice *notices; /* a ring */
@@ -131,6 +150,8 @@ struct cfdp {
 /* engine.c */
 struct remote *cfdp_find_remote(const struct cfdp *e, uint64_t id);
 struct cfdp_transaction *cfdp_find(const struct cfdp *e, struct cfdp_id id);
+/* May this remote entity (theirs), or our user, have one more transaction? */
+bool cfdp_has_place(const struct cfdp *e, const struct remote *r, bool theirs);
 /* `theirs`: the remote entity began it, or asked for it. NULL: memory, or limits. */
 struct cfdp_transaction *cfdp_transaction_new(struct cfdp *e, struct remote *r, struct cfdp_id id,
                                               bool is_sender, bool theirs);
@@ -151,6 +172,8 @@ enum cfdp_handler cfdp_fault(struct cfdp_transaction *t, enum cfdp_condition con
 bool cfdp_fault_goes_on(struct cfdp_transaction *t, enum cfdp_condition condition, tick now);
 /* ENDED: its result was reported, its files are closed, and its journal is removed. */
 void cfdp_end(struct cfdp_transaction *t);
+/* A sender is done. */
+void cfdp_sender_end(struct cfdp_transaction *t, tick now);
 /* Ends it without a word to the peer. */
 void cfdp_abandon(struct cfdp_transaction *t, enum cfdp_condition condition);
 /* Frees it if it has ended and has nothing to send. Each call of the host ends with this, and
@@ -187,13 +210,18 @@ void cfdp_receiver_work(struct cfdp_transaction *t, tick now);
 size_t cfdp_receiver_output(struct cfdp_transaction *t, uint8_t *out, size_t room, tick now);
 /* After new octets, EOF, metadata or a restart: asks for what is missing, or goes on. */
 void cfdp_receiver_advance(struct cfdp_transaction *t, tick now);
-/* The end, with the file if `keep`. */
+/* The end, with the file if `keep`; filestore requests come before the result. */
 void cfdp_receiver_finish(struct cfdp_transaction *t, enum cfdp_condition condition, bool keep,
                           tick now);
+/* The result is known: it is reported, and Finished goes out. */
+void cfdp_tell_result(struct cfdp_transaction *t, tick now);
 bool cfdp_receiver_is_whole(const struct cfdp_transaction *t);
 size_t cfdp_nak_write(struct cfdp_transaction *t, uint8_t *out, size_t room, tick now);
 void cfdp_nak_want(struct cfdp_transaction *t, uint64_t lo, uint64_t hi);
 size_t cfdp_ack_write(struct cfdp_transaction *t, unsigned of, uint8_t *out, size_t room);
+
+/* filestore.c: goes on with the filestore requests; then cfdp_tell_result. */
+void cfdp_perform(struct cfdp_transaction *t, tick now);
 
 /* user_operations.c: reserved messages of a transaction that was received without error */
 void cfdp_operate(struct cfdp_transaction *t, tick now);
@@ -209,5 +237,6 @@ void cfdp_note_eof(struct cfdp_transaction *t);
 void cfdp_note_progress(struct cfdp_transaction *t);
 void cfdp_note_phase(struct cfdp_transaction *t); /* phase, condition, result */
 void cfdp_note_paused(struct cfdp_transaction *t);
+void cfdp_note_request(struct cfdp_transaction *t); /* its next filestore request has begun */
 
 #endif

@@ -94,7 +94,7 @@ static enum cfdp_verdict begin_receiver(struct cfdp *e, struct remote *r, const 
     const struct cfdp_id id = {p->head.source, p->head.sequence};
     if (r->row.permissions == 0)
         return CFDP_VERDICT_FORBIDDEN;
-    if (e->live >= e->config.transactions_max || r->begun >= r->row.transactions_max)
+    if (!cfdp_has_place(e, r, true))
         return CFDP_VERDICT_TRANSACTIONS;
     struct cfdp_transaction *t = cfdp_transaction_new(e, r, id, false, true);
     if (t == NULL)

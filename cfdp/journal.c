@@ -16,8 +16,19 @@ enum record {
     RECORD_EOF = 'E',
     RECORD_PROGRESS = 'P',
     RECORD_PHASE = 'F',
+    RECORD_REQUEST = 'Q', /* a filestore request has begun; the result before it */
     RECORD_PAUSED = 'S'
 };
+
+/* Of a receiver: they count in the space of its peer. */
+static void count_octets(struct cfdp_transaction *t, uint64_t logged)
+{
+    assert(!t->is_sender && t->remote->logged >= t->logged);
+    t->remote->logged += logged - t->logged;
+    t->logged = logged;
+}
+
+#define FAULT_AT_PEER 0x80 /* with the file status of a phase */
 
 static void keep_record(struct cfdp_transaction *t, const struct writer *w)
 {
@@ -27,6 +38,8 @@ static void keep_record(struct cfdp_transaction *t, const struct writer *w)
         return;
     if (c->files->journal(c->context, t->id, slice_of(w->start, writer_len(w))) != 0)
         cfdp_abandon(t, CFDP_FILESTORE);
+    else if (!t->is_sender)
+        count_octets(t, t->logged + writer_len(w) + 2);
 }
 
 static void write_text(struct writer *w, const char *text)
@@ -45,47 +58,116 @@ static void write_content(struct writer *w, const struct cfdp_transaction *t)
     writer_bytes(w, t->options, t->options_len);
 }
 
+static void write_begun(struct writer *w, const struct cfdp_transaction *t)
+{
+    writer_byte(w, RECORD_BEGUN);
+    writer_byte(w, t->is_sender);
+    writer_byte(w, t->theirs);
+    writer_number(w, t->remote->row.id, 8);
+    writer_byte(w, (uint8_t)(t->head.unacknowledged | t->head.crc << 1 | t->head.large << 2 |
+                             t->listing << 3 | t->has_origin << 4));
+    writer_byte(w, t->head.id_len);
+    writer_byte(w, t->head.sequence_len);
+    writer_number(w, t->origin.source, 8);
+    writer_number(w, t->origin.sequence, 8);
+    if (t->is_sender)
+        write_content(w, t);
+}
+
 void cfdp_note_begun(struct cfdp_transaction *t)
 {
     uint8_t room[CFDP_RECORD_MAX];
     struct writer w = writer_of(room, sizeof room);
-    writer_byte(&w, RECORD_BEGUN);
-    writer_byte(&w, t->is_sender);
-    writer_byte(&w, t->theirs);
-    writer_number(&w, t->remote->row.id, 8);
-    writer_byte(&w, (uint8_t)(t->head.unacknowledged | t->head.crc << 1 | t->head.large << 2 |
-                              t->listing << 3 | t->has_origin << 4));
-    writer_byte(&w, t->head.id_len);
-    writer_byte(&w, t->head.sequence_len);
-    writer_number(&w, t->origin.source, 8);
-    writer_number(&w, t->origin.sequence, 8);
-    if (t->is_sender)
-        write_content(&w, t);
+    write_begun(&w, t);
     keep_record(t, &w);
+}
+
+static void write_metadata(struct writer *w, const struct cfdp_transaction *t)
+{
+    writer_byte(w, RECORD_METADATA);
+    write_content(w, t);
 }
 
 void cfdp_note_metadata(struct cfdp_transaction *t)
 {
     uint8_t room[CFDP_RECORD_MAX];
     struct writer w = writer_of(room, sizeof room);
-    writer_byte(&w, RECORD_METADATA);
-    write_content(&w, t);
+    write_metadata(&w, t);
     keep_record(t, &w);
+}
+
+static void write_numbers(struct writer *w, enum record kind, uint64_t a, uint64_t b)
+{
+    writer_byte(w, (uint8_t)kind);
+    writer_number(w, a, 8);
+    writer_number(w, b, 8);
 }
 
 static void note_numbers(struct cfdp_transaction *t, enum record kind, uint64_t a, uint64_t b)
 {
     uint8_t room[32];
     struct writer w = writer_of(room, sizeof room);
-    writer_byte(&w, (uint8_t)kind);
-    writer_number(&w, a, 8);
-    writer_number(&w, b, 8);
+    write_numbers(&w, kind, a, b);
     keep_record(t, &w);
+}
+
+/* ---- a journal that has grown ---- */
+
+static void add_record(struct writer *all, const struct writer *record)
+{
+    writer_number(all, writer_len(record), 2);
+    writer_bytes(all, record->start, writer_len(record));
+}
+
+/* What a receiver that waits for octets is now, in as few records as possible. */
+static void write_all(struct writer *all, const struct cfdp_transaction *t)
+{
+    uint8_t room[CFDP_RECORD_MAX];
+    struct writer w = writer_of(room, sizeof room);
+    write_begun(&w, t);
+    add_record(all, &w);
+    if (t->has_metadata) {
+        w = writer_of(room, sizeof room);
+        write_metadata(&w, t);
+        add_record(all, &w);
+    }
+    for (size_t i = 0; i < t->have.len; i++) {
+        w = writer_of(room, sizeof room);
+        write_numbers(&w, RECORD_RANGE, t->have.at[i].lo, t->have.at[i].hi);
+        add_record(all, &w);
+    }
+    w = writer_of(room, sizeof room);
+    write_numbers(&w, RECORD_EOF, t->size, t->sum_wanted);
+    if (t->phase == CFDP_COMPLETING)
+        add_record(all, &w);
+    w = writer_of(room, sizeof room);
+    write_numbers(&w, RECORD_PAUSED, (t->paused & PAUSED_BY_USER) != 0, 0);
+    add_record(all, &w);
+}
+
+/* If it fails, the journal stays as it is. */
+static void compact_journal(struct cfdp_transaction *t)
+{
+    const struct cfdp_config *c = &t->e->config;
+    const size_t room = 2 * (CFDP_RECORD_MAX + 2) + (t->have.len + 2) * RANGE_LEN;
+    uint8_t *octets = malloc(room);
+    struct writer all = writer_of(octets, octets == NULL ? 0 : room);
+    assert(t->phase == CFDP_RECEIVING || t->phase == CFDP_COMPLETING);
+    if (octets != NULL)
+        write_all(&all, t);
+    assert(octets == NULL || !all.bad);
+    if (octets != NULL &&
+        c->files->rewrite(c->context, t->id, slice_of(octets, writer_len(&all))) == 0)
+        count_octets(t, writer_len(&all));
+    free(octets);
+    t->compact_at = 2 * t->logged > COMPACT_AT ? 2 * t->logged : COMPACT_AT;
 }
 
 void cfdp_note_range(struct cfdp_transaction *t, uint64_t lo, uint64_t hi)
 {
     note_numbers(t, RECORD_RANGE, lo, hi);
+    if (t->phase != CFDP_ENDED && t->logged > COMPACT_AT && t->logged > t->compact_at)
+        compact_journal(t);
 }
 
 void cfdp_note_eof(struct cfdp_transaction *t)
@@ -95,8 +177,10 @@ void cfdp_note_eof(struct cfdp_transaction *t)
 
 void cfdp_note_progress(struct cfdp_transaction *t)
 {
-    t->noted = t->sent;
-    note_numbers(t, RECORD_PROGRESS, t->sent, 0);
+    const bool confirms = t->head.unacknowledged && t->remote->row.confirms;
+    t->noted = confirms ? t->confirmed : t->sent;
+    assert(t->noted <= t->sent);
+    note_numbers(t, RECORD_PROGRESS, t->noted, 0);
 }
 
 void cfdp_note_paused(struct cfdp_transaction *t)
@@ -112,6 +196,19 @@ void cfdp_note_phase(struct cfdp_transaction *t)
     writer_byte(&w, (uint8_t)t->phase);
     writer_byte(&w, (uint8_t)t->condition);
     writer_byte(&w, t->incomplete);
+    writer_byte(&w, (uint8_t)(t->status | (t->fault_at_peer ? FAULT_AT_PEER : 0)));
+    writer_bytes(&w, t->responses, t->responses_len);
+    keep_record(t, &w);
+}
+
+void cfdp_note_request(struct cfdp_transaction *t)
+{
+    uint8_t room[16 + CFDP_RESPONSES_MAX];
+    struct writer w = writer_of(room, sizeof room);
+    assert(t->phase == CFDP_PERFORMING && t->act_state != 0 && t->condition == CFDP_NO_ERROR);
+    writer_byte(&w, RECORD_REQUEST);
+    writer_number(&w, t->requests_done, 2);
+    writer_number(&w, t->act_state, 8);
     writer_byte(&w, (uint8_t)t->status);
     writer_bytes(&w, t->responses, t->responses_len);
     keep_record(t, &w);
@@ -176,23 +273,39 @@ static void read_range(struct cfdp_transaction *t, struct reader *r)
     t->high = hi > t->high ? hi : t->high;
 }
 
+static void read_responses(struct cfdp_transaction *t, struct reader *r)
+{
+    const struct slice responses = reader_take(r, reader_left(r));
+    r->bad = r->bad || responses.len > CFDP_RESPONSES_MAX;
+    if (r->bad)
+        return;
+    t->responses_len = responses.len;
+    if (responses.len > 0)
+        memcpy(t->responses, responses.data, responses.len);
+}
+
+/* A receiver's phase is FINISHING, whose number was another one once. */
 static void read_phase(struct cfdp_transaction *t, struct reader *r)
 {
     const unsigned phase = reader_byte(r);
     t->condition = (enum cfdp_condition)(reader_byte(r) & 15);
     t->incomplete = reader_byte(r) != 0;
+    const unsigned status = reader_byte(r);
+    t->status = (enum cfdp_file_status)(status & 3);
+    t->fault_at_peer = !t->is_sender && (status & FAULT_AT_PEER) != 0;
+    read_responses(t, r);
+    r->bad = r->bad || (t->is_sender && phase != CFDP_EOF_SENT && phase != CFDP_AWAITING_FINISHED);
+    t->phase = t->is_sender ? (enum cfdp_phase)phase : CFDP_FINISHING;
+}
+
+static void read_request(struct cfdp_transaction *t, struct reader *r)
+{
+    t->requests_done = (size_t)reader_number(r, 2);
+    t->act_state = reader_number(r, 8);
     t->status = (enum cfdp_file_status)(reader_byte(r) & 3);
-    const struct slice responses = reader_take(r, reader_left(r));
-    const bool good = t->is_sender ? phase == CFDP_EOF_SENT || phase == CFDP_AWAITING_FINISHED
-                                   : phase == CFDP_FINISHING;
-    if (r->bad || !good || responses.len > CFDP_RESPONSES_MAX) {
-        r->bad = true;
-        return;
-    }
-    t->phase = (enum cfdp_phase)phase;
-    t->responses_len = responses.len;
-    if (responses.len > 0)
-        memcpy(t->responses, responses.data, responses.len);
+    read_responses(t, r);
+    r->bad = r->bad || t->is_sender || !t->has_metadata || t->act_state == 0;
+    t->phase = CFDP_PERFORMING;
 }
 
 static void read_eof(struct cfdp_transaction *t, struct reader *r)
@@ -207,7 +320,13 @@ static void read_eof(struct cfdp_transaction *t, struct reader *r)
 static void read_record(struct cfdp_transaction *t, struct slice record)
 {
     struct reader r = reader_of(record.data, record.len);
-    switch (reader_byte(&r)) {
+    const unsigned kind = reader_byte(&r);
+    const bool late = !t->is_sender && t->phase >= CFDP_PERFORMING;
+    r.bad = late && kind != RECORD_REQUEST && kind != RECORD_PHASE && kind != RECORD_PAUSED;
+    switch (kind) {
+    case RECORD_REQUEST:
+        read_request(t, &r);
+        break;
     case RECORD_METADATA:
         t->has_metadata = true;
         read_content(t, &r);
@@ -219,7 +338,7 @@ static void read_record(struct cfdp_transaction *t, struct slice record)
         read_eof(t, &r);
         break;
     case RECORD_PROGRESS:
-        t->sent = t->noted = reader_number(&r, 8);
+        t->sent = t->noted = t->confirmed = reader_number(&r, 8);
         break;
     case RECORD_PHASE:
         read_phase(t, &r);
@@ -256,6 +375,7 @@ static int reopen_source(struct cfdp_transaction *t)
     if (rc == 0 && (size != t->size || t->sent > size)) {
         t->condition = CFDP_FILE_SIZE; /* another file has its name now */
         t->sent = t->sent < t->size ? t->sent : t->size;
+        t->noted = t->confirmed = t->sent;
     }
     return rc;
 }
@@ -263,7 +383,10 @@ static int reopen_source(struct cfdp_transaction *t)
 static void continue_receiver(struct cfdp_transaction *t, tick now)
 {
     cfdp_set_idle(t, now);
-    if (t->phase == CFDP_FINISHING) {
+    if (t->phase == CFDP_PERFORMING) {
+        t->at.idle = TICK_NEVER;
+        t->at.work = now;
+    } else if (t->phase == CFDP_FINISHING) {
         t->reported = true;
         t->at.idle = TICK_NEVER;
         if (!t->head.unacknowledged || t->closure)
@@ -291,7 +414,7 @@ static int continue_it(struct cfdp_transaction *t, tick now)
     }
     t->held = ranges_bytes(&t->have);
     t->remote->held += t->held;
-    if (t->held > 0 && t->phase != CFDP_FINISHING) {
+    if (t->held > 0 && t->phase < CFDP_PERFORMING) {
         const struct cfdp_config *c = &t->e->config;
         const int rc = c->files->open_partial(c->context, t->id, &t->file);
         if (rc != 0)
@@ -326,6 +449,7 @@ static struct cfdp_transaction *begin_restored(struct cfdp *e, struct cfdp_id id
 
 int cfdp_restore(struct cfdp *e, struct cfdp_id id, struct slice records, tick now)
 {
+    const size_t len = records.len;
     struct slice record;
     int rc;
     if (cfdp_find(e, id) != NULL)
@@ -341,6 +465,8 @@ int cfdp_restore(struct cfdp *e, struct cfdp_id id, struct slice records, tick n
         rc = HELIO_EFORMAT;
     t->paused_at = now;
     t->kept = true;
+    if (!t->is_sender)
+        count_octets(t, len);
     if (rc == 0)
         rc = continue_it(t, now);
     if (rc == 0) {

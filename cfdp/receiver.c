@@ -93,7 +93,8 @@ static enum cfdp_verdict judge_data(const struct cfdp_transaction *t, const stru
     if ((t->has_eof && end > t->size) || (!t->head.large && end > UINT32_MAX))
         return CFDP_VERDICT_BAD_SIZE; /* our answers could not name its end */
     const uint64_t fresh = d->octets.len - ranges_bytes_in(&t->have, d->offset, end);
-    if (fresh > row->space_max || t->remote->held > row->space_max - fresh)
+    const uint64_t used = t->remote->held + t->remote->logged + RANGE_LEN;
+    if (fresh > row->space_max || used > row->space_max - fresh)
         return CFDP_VERDICT_SPACE;
     return CFDP_VERDICT_TAKEN;
 }
@@ -147,6 +148,7 @@ static enum cfdp_verdict take_data(struct cfdp_transaction *t, const struct cfdp
     }
     if (v != CFDP_VERDICT_TAKEN)
         return v;
+    assert(t->file != NULL && ranges_has(&t->have, d->offset, d->offset + d->octets.len));
     t->naks = 0;
     if (t->at.nak != TICK_NEVER)
         t->at.nak = tick_add(now, t->remote->row.nak_time);
@@ -180,8 +182,11 @@ static enum cfdp_verdict take_eof(struct cfdp_transaction *t, const struct cfdp_
 {
     if (f->condition != CFDP_NO_ERROR) {
         want_ack(t, f->condition);
-        if (t->condition == CFDP_NO_ERROR && t->phase != CFDP_FINISHING)
-            cfdp_receiver_finish(t, (enum cfdp_condition)f->condition, false, now);
+        if (t->phase >= CFDP_PERFORMING)
+            return CFDP_VERDICT_TAKEN; /* too late: the file has its name */
+        assert(t->condition == CFDP_NO_ERROR);
+        t->fault_at_peer = true;
+        cfdp_receiver_finish(t, (enum cfdp_condition)f->condition, false, now);
         return CFDP_VERDICT_TAKEN;
     }
     if (!t->has_eof && f->size > t->remote->row.file_max)
@@ -228,7 +233,7 @@ static void take_prompt(struct cfdp_transaction *t, bool keep_alive)
 enum cfdp_verdict cfdp_receiver_input(struct cfdp_transaction *t, const struct cfdp_pdu *p,
                                       tick now)
 {
-    if (t->phase != CFDP_FINISHING)
+    if (t->phase < CFDP_PERFORMING)
         cfdp_set_idle(t, now);
     switch (p->kind) {
     case CFDP_PDU_METADATA:
@@ -241,6 +246,8 @@ enum cfdp_verdict cfdp_receiver_input(struct cfdp_transaction *t, const struct c
         take_ack_of_finished(t);
         return CFDP_VERDICT_TAKEN;
     case CFDP_PDU_PROMPT:
+        if (t->head.unacknowledged)
+            return CFDP_VERDICT_MODE; /* class 1 has neither NAK nor Keep Alive */
         take_prompt(t, p->u.prompt_keep_alive);
         return CFDP_VERDICT_TAKEN;
     case CFDP_PDU_NAK:

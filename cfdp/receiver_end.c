@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From EOF to the end. Class 2: NAKs until all is here (4.6.4.2 to 4.6.4.4), the checksum, the
- * file's name, filestore requests, Finished until its ACK is here. Class 1: the check timer
- * (4.6.3.3) in the place of NAKs, and Finished only with closure. What can go wrong: octets that do
- * not come, a wrong checksum, a name that the host refuses.
+ * file's name, filestore requests (filestore.c), Finished until its ACK is here. Class 1: the check
+ * timer (4.6.3.3) in the place of NAKs, and Finished only with closure. What can go wrong: octets
+ * that do not come, a wrong checksum, a name that the host refuses.
  */
 #include <assert.h>
 
@@ -88,6 +88,7 @@ static void begin_check(struct cfdp_transaction *t, tick now)
     t->phase = CFDP_CHECKING;
     t->at.nak = t->at.check = TICK_NEVER;
     t->want &= ~(unsigned)WANT_NAK;
+    assert(cfdp_receiver_is_whole(t));
     cfdp_sum_begin(&t->sum, t->checksum);
     t->at.work = now;
     cfdp_schedule(t);
@@ -185,61 +186,43 @@ static void fail_read(struct cfdp_transaction *t, tick now)
     if (h == CFDP_HANDLE_IGNORE)
         cfdp_receiver_finish(t, CFDP_FILESTORE, false, now); /* it cannot go on */
     else if (h == CFDP_HANDLE_SUSPEND && t->phase != CFDP_ENDED)
-        t->at.work = now; /* again, when it is resumed */
+        begin_check(t, now); /* again, when it is resumed */
+}
+
+/* The next part of the file is read for the checksum, and is brought to the medium. */
+static bool check_part(struct cfdp_transaction *t)
+{
+    const struct cfdp_config *c = &t->e->config;
+    const uint64_t begin = t->sum.len;
+    assert(begin <= t->size && (t->file != NULL || t->size == 0));
+    uint8_t part[16384];
+    for (size_t done = 0; done < WORK_STEP && t->sum.len < t->size; done += sizeof part) {
+        const uint64_t left = t->size - t->sum.len;
+        const size_t n = left < sizeof part ? (size_t)left : sizeof part;
+        if (t->sum.type != CFDP_CHECKSUM_NULL &&
+            c->files->read(c->context, t->file, t->sum.len, part, n) != (int64_t)n)
+            return false;
+        cfdp_sum_add(&t->sum, part, n);
+    }
+    return t->sum.len == begin ||
+           c->files->settle(c->context, t->file, begin, t->sum.len - begin) == 0;
 }
 
 void cfdp_receiver_work(struct cfdp_transaction *t, tick now)
 {
-    const struct cfdp_config *c = &t->e->config;
-    uint8_t part[16384];
+    if (t->phase == CFDP_PERFORMING)
+        cfdp_perform(t, now);
     if (t->phase != CFDP_CHECKING)
         return;
-    for (size_t done = 0;
-         done < WORK_STEP && t->sum.type != CFDP_CHECKSUM_NULL && t->sum.len < t->size;
-         done += sizeof part) {
-        const uint64_t left = t->size - t->sum.len;
-        const size_t n = left < sizeof part ? (size_t)left : sizeof part;
-        if (c->files->read(c->context, t->file, t->sum.len, part, n) != (int64_t)n) {
-            fail_read(t, now);
-            return;
-        }
-        cfdp_sum_add(&t->sum, part, n);
-    }
-    if (t->sum.type == CFDP_CHECKSUM_NULL || t->sum.len == t->size)
+    if (!check_part(t))
+        fail_read(t, now);
+    else if (t->sum.len == t->size)
         judge_sum(t, now);
     else
         t->at.work = now;
 }
 
 /* ---- the end ---- */
-
-static void perform_requests(struct cfdp_transaction *t)
-{
-    const struct cfdp_config *c = &t->e->config;
-    struct slice rest = slice_of(t->options, t->options_len);
-    struct writer w = writer_of(t->responses, sizeof t->responses);
-    const bool may = (t->remote->row.permissions & CFDP_MAY_CHANGE) != 0;
-    bool stopped = t->condition != CFDP_NO_ERROR || !may;
-    struct cfdp_request q;
-    struct cfdp_tlv tlv;
-    while (cfdp_tlv_next(&rest, &tlv)) {
-        char first[CFDP_NAME_MAX + 1] = "", second[CFDP_NAME_MAX + 1] = "";
-        if (tlv.type != CFDP_TLV_REQUEST || !cfdp_request_parse(tlv.value, &q))
-            continue;
-        struct cfdp_response r = {
-            .action = q.action, .first = q.first, .second = q.second, .status = CFDP_NOT_PERFORMED};
-        const size_t len = cfdp_response_len(&q);
-        if (len == 0 || len > sizeof t->responses - writer_len(&w))
-            break; /* nothing is done that cannot be reported */
-        if (!stopped && cfdp_copy_name(first, q.first) && cfdp_copy_name(second, q.second))
-            r.status = c->files->act(c->context, q.action, first, second);
-        stopped = stopped || r.status != 0; /* 4.9.6: the others are not performed */
-        cfdp_response_write(&w, &r);
-        if (w.bad)
-            break;
-        t->responses_len = writer_len(&w);
-    }
-}
 
 /* The status of the file. */
 static enum cfdp_file_status place_file(struct cfdp_transaction *t)
@@ -256,15 +239,12 @@ static enum cfdp_file_status place_file(struct cfdp_transaction *t)
                : CFDP_FILE_REJECTED;
 }
 
-/* The result is known: it is reported, and Finished goes out. */
-static void tell_result(struct cfdp_transaction *t, tick now)
+void cfdp_tell_result(struct cfdp_transaction *t, tick now)
 {
+    assert(t->phase == CFDP_PERFORMING && !t->reported);
     t->phase = CFDP_FINISHING;
-    t->at = (struct times){TICK_NEVER, TICK_NEVER, TICK_NEVER, TICK_NEVER, TICK_NEVER, TICK_NEVER};
-    t->want &= WANT_ACKS;
     t->acks = 0;
-    if (!t->reported)
-        cfdp_emit(t, CFDP_TOLD_FINISHED);
+    cfdp_emit(t, CFDP_TOLD_FINISHED);
     t->reported = true;
     if (t->condition == CFDP_NO_ERROR)
         cfdp_operate(t, now);
@@ -282,8 +262,9 @@ static void tell_result(struct cfdp_transaction *t, tick now)
 void cfdp_receiver_finish(struct cfdp_transaction *t, enum cfdp_condition condition, bool keep,
                           tick now)
 {
-    if (t->phase >= CFDP_FINISHING)
+    if (t->phase >= CFDP_PERFORMING)
         return;
+    assert(!t->is_sender && t->requests_done == 0 && t->responses_len == 0);
     t->condition = condition;
     t->incomplete = condition != CFDP_NO_ERROR;
     t->status = keep ? place_file(t) : CFDP_FILE_DISCARDED;
@@ -291,8 +272,10 @@ void cfdp_receiver_finish(struct cfdp_transaction *t, enum cfdp_condition condit
         t->condition = CFDP_FILESTORE;
         t->incomplete = true;
     }
-    perform_requests(t);
-    tell_result(t, now);
+    t->phase = CFDP_PERFORMING;
+    t->at = (struct times){TICK_NEVER, TICK_NEVER, TICK_NEVER, TICK_NEVER, TICK_NEVER, TICK_NEVER};
+    t->want &= WANT_ACKS;
+    cfdp_perform(t, now);
 }
 
 void cfdp_receiver_cancel(struct cfdp_transaction *t, enum cfdp_condition condition, tick now)
@@ -305,13 +288,13 @@ void cfdp_receiver_cancel(struct cfdp_transaction *t, enum cfdp_condition condit
 static size_t write_finished(struct cfdp_transaction *t, uint8_t *out, size_t room, tick now)
 {
     struct cfdp_pdu p = {.head = t->head, .kind = CFDP_PDU_FINISHED};
-    p.u.finished = (struct cfdp_finished){.condition = (unsigned)t->condition,
-                                          .incomplete = t->incomplete,
-                                          .status = (unsigned)t->status,
-                                          .responses = slice_of(t->responses, t->responses_len),
-                                          .fault_at = t->e->config.id,
-                                          .has_fault_at = t->condition != CFDP_NO_ERROR &&
-                                                          t->condition != CFDP_CHECKSUM_TYPE};
+    p.u.finished = (struct cfdp_finished){
+        .condition = (unsigned)t->condition,
+        .incomplete = t->incomplete,
+        .status = (unsigned)t->status,
+        .responses = slice_of(t->responses, t->responses_len),
+        .fault_at = t->fault_at_peer ? t->remote->row.id : t->e->config.id,
+        .has_fault_at = t->condition != CFDP_NO_ERROR && t->condition != CFDP_CHECKSUM_TYPE};
     if (t->phase == CFDP_FINISHING)
         t->at.ack = tick_add(now, t->remote->row.ack_time);
     return cfdp_pdu_write(&p, out, room);

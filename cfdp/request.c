@@ -92,7 +92,8 @@ static int begin_put(struct cfdp_transaction *t, const struct cfdp_put *p)
     if (rc != 0)
         return rc;
     fill_head(t, class_ == CFDP_CLASS_1);
-    t->closure = class_ == CFDP_CLASS_1 && t->remote->row.closure;
+    t->closure =
+        class_ == CFDP_CLASS_1 && (p->closure == 0 ? t->remote->row.closure : p->closure == 1);
     t->checksum = t->remote->row.checksum;
     return c->files->reserve(c->context, t->e->next);
 }
@@ -197,7 +198,7 @@ int cfdp_cancel(struct cfdp *e, struct cfdp_id id, tick now)
     struct cfdp_transaction *t = cfdp_find(e, id);
     if (t == NULL)
         return HELIO_ENOENT;
-    if (t->phase == CFDP_ENDED || t->phase == CFDP_FINISHING || t->condition != CFDP_NO_ERROR)
+    if (t->phase >= CFDP_PERFORMING || t->condition != CFDP_NO_ERROR)
         return HELIO_EINVAL;
     cfdp_unpause(t, PAUSED_BY_USER, now); /* 4.11.2.1: a suspended one, too */
     if (t->is_sender)
@@ -225,8 +226,10 @@ int cfdp_prompt(struct cfdp *e, struct cfdp_id id, bool keep_alive, tick now)
 
 const char *cfdp_phase_text(enum cfdp_phase phase)
 {
-    static const char *const texts[] = {"sending",    "EOF sent", "awaiting Finished", "receiving",
-                                        "completing", "checking", "finishing",         "ended"};
+    static const char *const texts[] = {
+        "sending",    "EOF sent", "awaiting Finished",   "receiving",
+        "completing", "checking", "performing requests", "finishing",
+        "ended"};
     return phase <= CFDP_ENDED ? texts[phase] : "unknown";
 }
 

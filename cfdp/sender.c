@@ -6,6 +6,7 @@
  * a receiver that falls behind.
  */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "cfdp/engine_private.h"
 
@@ -20,10 +21,11 @@ static bool is_summed(const struct cfdp_transaction *t)
     return t->sum.type == CFDP_CHECKSUM_NULL || t->sum.len == t->size;
 }
 
-static void end_sender(struct cfdp_transaction *t, tick now)
+void cfdp_sender_end(struct cfdp_transaction *t, tick now)
 {
     if (t->phase == CFDP_ENDED)
         return;
+    assert(t->is_sender && t->sent <= t->size);
     if (!t->reported)
         cfdp_emit(t, CFDP_TOLD_FINISHED);
     t->reported = true;
@@ -34,6 +36,7 @@ static void end_sender(struct cfdp_transaction *t, tick now)
 
 static void want_eof(struct cfdp_transaction *t)
 {
+    assert(t->is_sender && (is_sent(t) || t->condition != CFDP_NO_ERROR));
     t->phase = CFDP_EOF_SENT;
     t->want |= WANT_EOF;
     cfdp_wake(t);
@@ -89,7 +92,7 @@ static void take_ack(struct cfdp_transaction *t, const struct cfdp_ack *a, tick 
     t->at.ack = TICK_NEVER;
     t->acks = 0;
     if (t->condition != CFDP_NO_ERROR) {
-        end_sender(t, now);
+        cfdp_sender_end(t, now);
         return;
     }
     t->phase = CFDP_AWAITING_FINISHED;
@@ -97,24 +100,38 @@ static void take_ack(struct cfdp_transaction *t, const struct cfdp_ack *a, tick 
     cfdp_note_phase(t);
 }
 
-static void take_request(struct cfdp_transaction *t, uint64_t lo, uint64_t hi)
+/* Octets that were sent once, as ranges; their number. `out` has room for all requests. */
+static size_t read_requests(struct cfdp_transaction *t, const struct cfdp_pdu *p, struct range *out)
 {
-    if (lo == 0 && hi == 0)
-        t->want |= WANT_METADATA;
-    else if (lo < t->sent)
-        (void)ranges_add(&t->again, lo, hi < t->sent ? hi : t->sent,
-                         t->remote->row.gaps_max); /* beyond the limit: it asks again */
+    struct slice rest = p->u.nak.requests;
+    uint64_t lo, hi;
+    size_t n = 0;
+    while (cfdp_nak_next(&p->head, &rest, &lo, &hi))
+        if (lo == 0 && hi == 0)
+            t->want |= WANT_METADATA;
+        else if (lo < hi && lo < t->sent)
+            out[n++] = (struct range){lo, hi < t->sent ? hi : t->sent};
+    return n;
+}
+
+/* All at once: one by one in falling order, each would move all that are there. */
+static void take_requests(struct cfdp_transaction *t, const struct cfdp_pdu *p)
+{
+    const size_t each = 2u * (unsigned)cfdp_fss(&p->head);
+    struct range *more = malloc((p->u.nak.requests.len / each + 1) * sizeof *more);
+    if (more == NULL)
+        return; /* it asks again, also for what is beyond the limit */
+    const size_t n = read_requests(t, p, more);
+    (void)ranges_add_all(&t->again, more, n, t->remote->row.gaps_max);
+    free(more);
 }
 
 static void take_nak(struct cfdp_transaction *t, const struct cfdp_pdu *p, tick now)
 {
-    struct slice rest = p->u.nak.requests;
-    uint64_t lo, hi;
     t->e->counts.naks_in++;
-    if (t->condition != CFDP_NO_ERROR)
+    if (t->condition != CFDP_NO_ERROR || t->head.unacknowledged)
         return;
-    while (cfdp_nak_next(&p->head, &rest, &lo, &hi))
-        take_request(t, lo, hi);
+    take_requests(t, p);
     if (t->phase == CFDP_AWAITING_FINISHED)
         cfdp_set_idle(t, now);
     cfdp_wake(t);
@@ -145,7 +162,7 @@ static void take_finished(struct cfdp_transaction *t, const struct cfdp_finished
     t->status = (enum cfdp_file_status)f->status;
     keep_responses(t, f->responses);
     t->want &= ~(unsigned)WANT_EOF;
-    end_sender(t, now);
+    cfdp_sender_end(t, now);
 }
 
 static void take_keep_alive(struct cfdp_transaction *t, uint64_t progress, tick now)
@@ -192,7 +209,7 @@ static void expire_check(struct cfdp_transaction *t, tick now)
         return;
     t->checks = 0;
     if (cfdp_fault(t, CFDP_CHECK_LIMIT, now) == CFDP_HANDLE_IGNORE)
-        end_sender(t, now);
+        cfdp_sender_end(t, now);
 }
 
 void cfdp_sender_expire(struct cfdp_transaction *t, tick now)
@@ -268,8 +285,8 @@ static void pass_eof(struct cfdp_transaction *t, tick now)
         t->at.ack = tick_add(now, t->remote->row.ack_time);
     else if (t->closure && t->condition == CFDP_NO_ERROR)
         t->at.check = tick_add(now, t->remote->row.check_time);
-    else
-        end_sender(t, now);
+    else if (!t->remote->row.confirms)
+        cfdp_sender_end(t, now);
     cfdp_schedule(t);
 }
 
@@ -321,6 +338,7 @@ static size_t least_len(uint64_t left, uint32_t max)
 static size_t send_again(struct cfdp_transaction *t, uint8_t *out, size_t room, tick now)
 {
     const struct range r = t->again.at[0];
+    assert(r.hi <= t->sent && !t->head.unacknowledged);
     const size_t len = least_len(r.hi - r.lo, t->remote->row.segment_max);
     const size_t n = write_segment(t, r.lo, len, out, room, now);
     if (n == 0)
@@ -339,6 +357,7 @@ static size_t send_next(struct cfdp_transaction *t, uint8_t *out, size_t room, t
     if (n == 0)
         return 0;
     t->sent += len;
+    assert(t->sent <= t->size && t->noted <= t->sent);
     t->e->counts.octets_out += len;
     if (t->sent - t->noted >= PROGRESS_STEP || is_sent(t))
         cfdp_note_progress(t);

@@ -9,7 +9,8 @@
 /* What the messages of one transaction say together (6.2.1). */
 struct asked {
     struct cfdp_message put, list, put_response, listing;
-    bool has_put, has_list, has_put_response, has_listing, has_origin, has_mode, unacknowledged;
+    bool has_put, has_list, has_put_response, has_listing, has_origin, has_mode, unacknowledged,
+        has_closure, closure;
     struct cfdp_id origin;
 };
 
@@ -33,6 +34,9 @@ static void take_message(struct asked *a, const struct cfdp_message *m)
     } else if (m->kind == CFDP_PROXY_MODE) {
         a->has_mode = true;
         a->unacknowledged = m->flag;
+    } else if (m->kind == CFDP_PROXY_CLOSURE) {
+        a->has_closure = true;
+        a->closure = m->flag;
     }
 }
 
@@ -127,6 +131,9 @@ static void perform_put(struct cfdp_transaction *t, const struct asked *a, tick 
                                  .source_name = from,
                                  .destination_name = to,
                                  .class_ = a->has_mode ? mode : 0,
+                                 .closure = !a->has_closure ? 0
+                                            : a->closure    ? 1
+                                                            : 2,
                                  .options = slice_of(room, writer_len(&w))};
     if (cfdp_put_for(t->e, &put, false, &t->id, now) != 0)
         refuse_put(t, now);

@@ -53,10 +53,27 @@ static inline void close_file(void *context, struct cfdp_id id, void *file, bool
     free(file);
 }
 
-static inline unsigned act(void *context, unsigned action, const char *first, const char *second)
+/* In two steps, unless the name begins with o. */
+static inline unsigned act(void *context, struct cfdp_id id, struct cfdp_act *a)
 {
-    (void)context, (void)second;
-    return first[0] == 'x' ? 1 : action == CFDP_DENY_FOLDER ? 2 : 0;
+    (void)context, (void)id;
+    if (a->state < 2 && a->first[0] != 'o') {
+        a->state++;
+        return CFDP_ACT_MORE;
+    }
+    return a->first[0] == 'x' ? 1 : a->action == CFDP_DENY_FOLDER ? 2 : 0;
+}
+
+static inline int settle(void *context, void *file, uint64_t offset, uint64_t len)
+{
+    (void)context, (void)file, (void)offset, (void)len;
+    return 0;
+}
+
+static inline int rewrite(void *context, struct cfdp_id id, struct slice records)
+{
+    (void)context, (void)id, (void)records;
+    return 0;
 }
 
 static inline int journal(void *context, struct cfdp_id id, struct slice record)
@@ -77,7 +94,7 @@ static inline int reserve(void *context, uint64_t next)
 }
 
 static const struct cfdp_files files = {open_source, open_partial, read_zeros, write_nothing,
-                                        place,       close_file,   act,        journal,
-                                        forget,      reserve};
+                                        settle,      place,        close_file, act,
+                                        journal,     rewrite,      forget,     reserve};
 
 #endif

@@ -46,7 +46,11 @@ struct host {
         char name[CFDP_NAME_MAX + 1];
         uint64_t size;
     } placed[HOST_PLACED];
-    size_t placed_len, told_len, acts, open;
+    size_t placed_len, told_len, open;
+    size_t acts, act_calls; /* filestore requests that were performed */
+    uint64_t act_steps;
+    uint64_t settled, settle_most; /* octets: the last ones, and of one call */
+    bool settle_fails;
     struct told told[HOST_TOLD];
     uint64_t wrong; /* octets that were written with a wrong value */
     bool damages;   /* reads of partial files have a wrong octet */
@@ -55,7 +59,10 @@ struct host {
     bool unreadable; /* reads of all files fail */
     unsigned act_status;
     tick free_at; /* its transmitter */
-    uint64_t kills;
+    uint64_t kills, rewrites;
+    uint32_t transactions_max;
+    size_t unconfirmed; /* with peer.confirms: until confirm_at */
+    tick confirm_at;
 };
 struct flight {
     tick due;
@@ -143,6 +150,16 @@ static inline int host_write(void *context, void *file, uint64_t offset, struct 
     return 0;
 }
 
+static inline int host_settle(void *context, void *file, uint64_t offset, uint64_t len)
+{
+    struct host *h = context;
+    (void)file;
+    ck_assert(h->settle_fails || offset == h->settled || offset == 0);
+    h->settled = offset + len;
+    h->settle_most = len > h->settle_most ? len : h->settle_most;
+    return h->settle_fails ? HELIO_EIO : 0;
+}
+
 static inline int host_place(void *context, struct cfdp_id id, void *file, const char *name,
                              uint64_t size)
 {
@@ -170,13 +187,16 @@ static inline void host_close(void *context, struct cfdp_id id, void *file, bool
     free(file);
 }
 
-static inline unsigned host_act(void *context, unsigned action, const char *first,
-                                const char *second)
+/* In act_steps further calls. */
+static inline unsigned host_act(void *context, struct cfdp_id id, struct cfdp_act *act)
 {
     struct host *h = context;
-    (void)action;
-    (void)first;
-    (void)second;
+    (void)id;
+    h->act_calls++;
+    if (act->state < h->act_steps) {
+        act->state++;
+        return CFDP_ACT_MORE;
+    }
     h->acts++;
     return h->act_status;
 }
@@ -217,6 +237,18 @@ static inline int host_note(void *context, struct cfdp_id id, struct slice recor
     return 0;
 }
 
+static inline int host_rewrite(void *context, struct cfdp_id id, struct slice records)
+{
+    struct host *h = context;
+    struct host_journal *j = host_find(h, id);
+    if (j == NULL || records.len > j->cap)
+        return HELIO_ESPACE;
+    memcpy(j->octets, records.data, records.len);
+    j->len = records.len;
+    h->rewrites++;
+    return 0;
+}
+
 static inline void host_forget(void *context, struct cfdp_id id)
 {
     struct host *h = context;
@@ -233,15 +265,19 @@ static inline int host_reserve(void *context, uint64_t next)
 }
 
 static const struct cfdp_files host_files = {
-    host_open_source, host_open_partial, host_read, host_write,  host_place,
-    host_close,       host_act,          host_note, host_forget, host_reserve};
+    host_open_source, host_open_partial, host_read, host_write,   host_settle, host_place,
+    host_close,       host_act,          host_note, host_rewrite, host_forget, host_reserve};
 
 /* ---- hosts ---- */
 
 static inline void host_start(struct host *h)
 {
-    const struct cfdp_config c = {
-        .id = h->id, .sequence = h->next, .seed = 7, .files = &host_files, .context = h};
+    const struct cfdp_config c = {.id = h->id,
+                                  .sequence = h->next,
+                                  .transactions_max = h->transactions_max,
+                                  .seed = 7,
+                                  .files = &host_files,
+                                  .context = h};
     h->e = cfdp_new(&c);
     ck_assert_ptr_nonnull(h->e);
     ck_assert_int_eq(cfdp_remote_set(h->e, &h->peer), 0);
@@ -261,6 +297,7 @@ static inline void host_kill(struct pair *p, struct host *h)
     cfdp_free(h->e);
     ck_assert_uint_eq(h->open, 0);
     host_start(h);
+    h->unconfirmed = 0;
     h->kills++;
     for (size_t i = 0; i < HOST_JOURNALS; i++) {
         struct host_journal *j = &h->journals[i];
@@ -364,6 +401,8 @@ static inline bool transmit(struct pair *p, size_t from)
         return false;
     const struct slice pdu = slice_of(out, n);
     h->free_at = p->now + (p->rate == 0 ? 0 : n * TICK_S / p->rate);
+    if (h->peer.confirms && h->unconfirmed++ == 0)
+        h->confirm_at = p->now + p->delay;
     p->sent++;
     p->sent_data += (out[0] & 0x10) != 0;
     if (is_lost(p, 1 - from, pdu)) {
@@ -398,10 +437,22 @@ static inline tick next_time(struct pair *p)
     tick next = p->flights_len > 0 ? p->flights[0]->due : TICK_NEVER;
     for (size_t i = 0; i < 2; i++) {
         next = tick_min(next, cfdp_deadline(p->host[i].e));
+        if (p->host[i].unconfirmed > 0)
+            next = tick_min(next, tick_max(p->host[i].confirm_at, p->now));
         if (cfdp_has_output(p->host[i].e, p->host[1 - i].id))
             next = tick_min(next, tick_max(p->host[i].free_at, p->now));
     }
     return next;
+}
+
+static inline bool confirm(struct pair *p, size_t at)
+{
+    struct host *h = &p->host[at];
+    if (h->unconfirmed == 0 || h->confirm_at > p->now)
+        return false;
+    for (; h->unconfirmed > 0; h->unconfirmed--)
+        cfdp_confirm(h->e, p->host[1 - at].id, !rng_chance(&p->rng, p->loss / 10), p->now);
+    return true;
 }
 
 /* All that is due now. */
@@ -416,6 +467,7 @@ static inline void step(struct pair *p)
             while (cfdp_expire(p->host[i].e, p->now))
                 more = true;
             drain_notices(&p->host[i]);
+            more = confirm(p, i) || more;
             while (transmit(p, i))
                 more = true;
             if (p->checks)

@@ -14,6 +14,17 @@
 static char folder[] = "/tmp/helio-cfdp-XXXXXX";
 static struct cfdp_store store;
 static const struct cfdp_files *const f = &store_files;
+static uint64_t file_max = UINT64_C(1) << 40; /* of filestore requests */
+static size_t acts;                           /* calls of the last one */
+static size_t synced;                         /* calls of fsync */
+
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    (void)fd;
+    synced++;
+    return 0;
+}
 
 static void open_store(void)
 {
@@ -78,6 +89,20 @@ static int send_file(const char *name, uint64_t *size)
     return rc;
 }
 
+/* All calls of a filestore request. */
+static unsigned act(unsigned action, const char *first, const char *second)
+{
+    struct cfdp_act a = {.action = action, .first = first, .second = second, .file_max = file_max};
+    unsigned status;
+    acts = 0;
+    do {
+        status = f->act(&store, id, &a);
+        acts++;
+        ck_assert(status != CFDP_ACT_MORE || a.state != 0);
+    } while (status == CFDP_ACT_MORE);
+    return status;
+}
+
 static const char *const bad_names[] = {"..",
                                         "../x",
                                         "a/../../x",
@@ -106,8 +131,7 @@ START_TEST(names_stay_below_the_root)
         ck_assert_msg(send_file(bad_names[i], &size) != 0, "%s", bad_names[i]);
         for (unsigned action = 0; action < CFDP_ACTIONS_COUNT; action++)
             if (action != CFDP_DELETE_FILE && action < CFDP_DENY_FILE)
-                ck_assert_msg(f->act(&store, action, bad_names[i], "y") != 0, "%u %s", action,
-                              bad_names[i]);
+                ck_assert_msg(act(action, bad_names[i], "y") != 0, "%u %s", action, bad_names[i]);
     }
     ck_assert_int_ne(send_file("file", &size), 0);
     ck_assert_int_eq(receive_file("file", "x"), HELIO_EEXIST);
@@ -150,36 +174,139 @@ END_TEST
 START_TEST(requests)
 {
     open_store();
-    ck_assert_uint_eq(f->act(&store, CFDP_CREATE_FOLDER, "d", ""), 0);
-    ck_assert_uint_eq(f->act(&store, CFDP_CREATE_FOLDER, "d", ""), 1);
-    ck_assert_uint_eq(f->act(&store, CFDP_CREATE_FILE, "d/a", ""), 0);
-    ck_assert_uint_eq(f->act(&store, CFDP_CREATE_FILE, "d/a", ""), 1);
-    ck_assert_uint_eq(f->act(&store, CFDP_RENAME_FILE, "gone", "x"), 1);
+    ck_assert_uint_eq(act(CFDP_CREATE_FOLDER, "d", ""), 0);
+    ck_assert_uint_eq(act(CFDP_CREATE_FOLDER, "d", ""), 1);
+    ck_assert_uint_eq(act(CFDP_CREATE_FILE, "d/a", ""), 0);
+    ck_assert_uint_eq(act(CFDP_CREATE_FILE, "d/a", ""), 1);
+    ck_assert_uint_eq(act(CFDP_RENAME_FILE, "gone", "x"), 1);
     write_text("x", "x");
-    ck_assert_uint_eq(f->act(&store, CFDP_RENAME_FILE, "d/a", "x"), 2);
-    ck_assert_uint_eq(f->act(&store, CFDP_RENAME_FILE, "d", "y"), 3);
-    ck_assert_uint_eq(f->act(&store, CFDP_RENAME_FILE, "x", "d/x"), 0);
+    ck_assert_uint_eq(act(CFDP_RENAME_FILE, "d/a", "x"), 2);
+    ck_assert_uint_eq(act(CFDP_RENAME_FILE, "d", "y"), 3);
+    ck_assert_uint_eq(act(CFDP_RENAME_FILE, "x", "d/x"), 0);
     write_text("y", "yy");
-    ck_assert_uint_eq(f->act(&store, CFDP_APPEND_FILE, "gone", "y"), 1);
-    ck_assert_uint_eq(f->act(&store, CFDP_APPEND_FILE, "d/x", "gone"), 2);
-    ck_assert_uint_eq(f->act(&store, CFDP_APPEND_FILE, "d/x", "d"), 3);
-    ck_assert_uint_eq(f->act(&store, CFDP_APPEND_FILE, "y", "y"), 3);
-    ck_assert_uint_eq(f->act(&store, CFDP_APPEND_FILE, "d/x", "y"), 0);
+    ck_assert_uint_eq(act(CFDP_APPEND_FILE, "gone", "y"), 1);
+    ck_assert_uint_eq(act(CFDP_APPEND_FILE, "d/x", "gone"), 2);
+    ck_assert_uint_eq(act(CFDP_APPEND_FILE, "d/x", "d"), 3);
+    ck_assert_uint_eq(act(CFDP_APPEND_FILE, "y", "y"), 3);
+    ck_assert_uint_eq(act(CFDP_APPEND_FILE, "d/x", "y"), 0);
     assert_text("d/x", "xyy");
-    ck_assert_uint_eq(f->act(&store, CFDP_REPLACE_FILE, "d/x", "y"), 0);
+    ck_assert_uint_eq(act(CFDP_REPLACE_FILE, "d/x", "y"), 0);
     assert_text("d/x", "yy");
     assert_text("y", "yy");
-    ck_assert_uint_eq(f->act(&store, CFDP_REMOVE_FOLDER, "d", ""), 2); /* not empty */
-    ck_assert_uint_eq(f->act(&store, CFDP_REMOVE_FOLDER, "gone", ""), 1);
-    ck_assert_uint_eq(f->act(&store, CFDP_DELETE_FILE, "gone", ""), 1);
-    ck_assert_uint_eq(f->act(&store, CFDP_DELETE_FILE, "d", ""), 2);
-    ck_assert_uint_eq(f->act(&store, CFDP_DELETE_FILE, "d/x", ""), 0);
-    ck_assert_uint_eq(f->act(&store, CFDP_DENY_FILE, "d/x", ""), 0);
-    ck_assert_uint_eq(f->act(&store, CFDP_DENY_FILE, "d/a", ""), 0);
-    ck_assert_uint_eq(f->act(&store, CFDP_DENY_FOLDER, "d", ""), 0);
-    ck_assert_uint_eq(f->act(&store, CFDP_DENY_FOLDER, "d", ""), 0);
-    ck_assert_uint_eq(f->act(&store, 9, "d", ""), CFDP_NOT_PERFORMED);
+    ck_assert_uint_eq(act(CFDP_REMOVE_FOLDER, "d", ""), 2); /* not empty */
+    ck_assert_uint_eq(act(CFDP_REMOVE_FOLDER, "gone", ""), 1);
+    ck_assert_uint_eq(act(CFDP_DELETE_FILE, "gone", ""), 1);
+    ck_assert_uint_eq(act(CFDP_DELETE_FILE, "d", ""), 2);
+    ck_assert_uint_eq(act(CFDP_DELETE_FILE, "d/x", ""), 0);
+    ck_assert_uint_eq(act(CFDP_DENY_FILE, "d/x", ""), 0);
+    ck_assert_uint_eq(act(CFDP_DENY_FILE, "d/a", ""), 0);
+    ck_assert_uint_eq(act(CFDP_DENY_FOLDER, "d", ""), 0);
+    ck_assert_uint_eq(act(CFDP_DENY_FOLDER, "d", ""), 0);
+    ck_assert_uint_eq(act(9, "d", ""), CFDP_NOT_PERFORMED);
     ck_assert(!is_there("d"));
+    close_store();
+}
+END_TEST
+
+static void write_long(const char *name, size_t len, uint8_t first)
+{
+    uint8_t *octets = malloc(len);
+    for (size_t i = 0; i < len; i++)
+        octets[i] = (uint8_t)(first + i / 4096);
+    const int fd = openat(store.root, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_eq(write(fd, octets, len), (ssize_t)len);
+    close(fd);
+    free(octets);
+}
+
+static uint64_t sum_of(const char *name, uint64_t *len)
+{
+    uint8_t part[4096];
+    uint64_t sum = 0;
+    ssize_t n;
+    const int fd = openat(store.root, name, O_RDONLY);
+    for (*len = 0; (n = read(fd, part, sizeof part)) > 0; *len += (uint64_t)n)
+        for (ssize_t i = 0; i < n; i++)
+            sum = sum * 31 + part[i];
+    close(fd);
+    return sum;
+}
+
+/* Long files are appended and replaced in parts, and not beyond the limit. */
+START_TEST(long_requests)
+{
+    uint64_t len = 0;
+    open_store();
+    write_long("a", 100000, 1);
+    write_long("b", 5 << 20, 7);
+    ck_assert_uint_eq(act(CFDP_APPEND_FILE, "a", "b"), 0);
+    ck_assert_uint_ge(acts, 6);
+    const uint64_t sum = sum_of("a", &len);
+    ck_assert_uint_eq(len, (5 << 20) + 100000);
+    write_long("c", 100000, 1);
+    ck_assert_uint_eq(act(CFDP_REPLACE_FILE, "c", "a"), 0);
+    ck_assert_uint_ge(acts, 6);
+    ck_assert_uint_eq(sum_of("c", &len), sum);
+    ck_assert_uint_eq(len, (5 << 20) + 100000);
+    ck_assert(!is_there(".helio-cfdp/1-2.copy"));
+    file_max = 6 << 20;
+    ck_assert_uint_eq(act(CFDP_APPEND_FILE, "c", "b"), 3);
+    file_max = 1 << 20;
+    ck_assert_uint_eq(act(CFDP_REPLACE_FILE, "c", "b"), 3);
+    file_max = UINT64_C(1) << 40;
+    ck_assert_uint_eq(sum_of("c", &len), sum);
+    close_store();
+}
+END_TEST
+
+/* A process that was killed comes again with the state of the first call. */
+START_TEST(repeated_requests)
+{
+    static const struct {
+        unsigned action;
+        const char *first, *second;
+    } rows[] = {{CFDP_CREATE_FILE, "new", ""},      {CFDP_CREATE_FOLDER, "folder", ""},
+                {CFDP_RENAME_FILE, "new", "moved"}, {CFDP_APPEND_FILE, "moved", "b"},
+                {CFDP_APPEND_FILE, "moved", "b"},   {CFDP_REPLACE_FILE, "b", "moved"},
+                {CFDP_DELETE_FILE, "moved", ""},    {CFDP_DENY_FILE, "b", ""},
+                {CFDP_REMOVE_FOLDER, "folder", ""}};
+    open_store();
+    write_text("b", "12");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cfdp_act a = {.action = rows[i].action,
+                             .first = rows[i].first,
+                             .second = rows[i].second,
+                             .file_max = 1000};
+        ck_assert_uint_eq(f->act(&store, id, &a), CFDP_ACT_MORE);
+        const uint64_t state = a.state;
+        for (int again = 0; again < 3; again++) {
+            unsigned status = CFDP_ACT_MORE;
+            while (status == CFDP_ACT_MORE)
+                status = f->act(&store, id, &a);
+            ck_assert_msg(status == 0, "row %zu: %u", i, status);
+            ck_assert_uint_eq(a.state, state);
+        }
+        if (rows[i].action == CFDP_APPEND_FILE)
+            assert_text("moved", i == 3 ? "12" : "1212");
+    }
+    ck_assert(!is_there("new") && !is_there("moved") && !is_there("b") && !is_there("folder"));
+    close_store();
+}
+END_TEST
+
+/* Each folder above a new file is brought to the medium: its name may be new. */
+START_TEST(folders_are_synced)
+{
+    open_store();
+    store.sync = true;
+    synced = 0;
+    ck_assert_int_eq(receive_file("a/b/c/d", "x"), 0);
+    ck_assert_uint_ge(synced, 4);
+    void *file;
+    ck_assert_int_eq(f->open_partial(&store, id, &file), 0);
+    ck_assert_int_eq(f->write(&store, file, 0, slice_of("hello", 5)), 0);
+    ck_assert_int_eq(f->settle(&store, file, 0, 5), 0);
+    f->close(&store, id, file, true);
     close_store();
 }
 END_TEST
@@ -213,7 +340,8 @@ START_TEST(lists)
 }
 END_TEST
 
-/* Another process has the folder; numbers are never given twice. */
+/* Another process has the folder; numbers are never given twice, and a new folder does not begin
+ * with those of an old one, which peers may still know. */
 START_TEST(one_process)
 {
     struct cfdp_store other;
@@ -222,8 +350,9 @@ START_TEST(one_process)
     store_close(&other);
     ck_assert_int_eq(helio_code(store_open(&other, "/nonexistent", false, false)), HELIO_ENOENT);
     store_close(&other);
-    ck_assert_uint_eq(store.sequence, 1);
-    for (uint64_t next = 2; next < 200; next++) {
+    ck_assert_uint_gt(store.sequence, 1700000000);
+    const uint64_t begin = store.sequence + 1;
+    for (uint64_t next = begin; next < begin + 200; next++) {
         ck_assert_int_eq(f->reserve(&store, next), 0);
         if (next % 50 == 0) {
             store_close(&store);
@@ -320,6 +449,39 @@ START_TEST(restart)
 }
 END_TEST
 
+/* A journal that was rewritten is continued; what a killed process left of it is removed. */
+START_TEST(rewritten_journal)
+{
+    uint8_t octets[300];
+    struct cfdp_pdu p = {.kind = CFDP_PDU_FILE_DATA,
+                         .head = {.id_len = 1, .sequence_len = 4, .source = 2, .destination = 1}};
+    uint8_t out[400];
+    open_store();
+    struct cfdp *e = new_entity();
+    memset(octets, 7, sizeof octets);
+    p.head.sequence = 9;
+    p.u.data.octets = slice_of(octets, sizeof octets);
+    const size_t n = cfdp_pdu_write(&p, out, sizeof out);
+    ck_assert_int_eq(cfdp_input(e, 2, slice_of(out, n), 0), CFDP_VERDICT_TAKEN);
+    cfdp_free(e);
+    uint8_t log[400];
+    const int fd = openat(store.state, "2-9.log", O_RDONLY);
+    const ssize_t len = read(fd, log, sizeof log);
+    close(fd);
+    ck_assert_int_gt(len, 19);
+    const struct cfdp_id theirs = {2, 9};
+    ck_assert_int_eq(f->rewrite(&store, theirs, slice_of(log, (size_t)len)), 0);
+    write_text(".helio-cfdp/2-9.new", "half");
+    e = new_entity();
+    ck_assert_int_eq(store_restore(&store, e, 0, count_said, NULL), 0);
+    struct cfdp_status s;
+    ck_assert(cfdp_report(e, theirs, &s) && s.progress == 300);
+    ck_assert(!is_there(".helio-cfdp/2-9.new") && is_there(".helio-cfdp/2-9.log"));
+    cfdp_free(e);
+    close_store();
+}
+END_TEST
+
 /* ---- the configuration ---- */
 
 static char *errors_of(const char *text)
@@ -379,6 +541,12 @@ START_TEST(settings)
     ck_assert_uint_eq(row->handlers[CFDP_INACTIVITY], CFDP_HANDLE_SUSPEND);
     ck_assert_uint_eq(row->ack_time, 3 * TICK_S);
     cfdp_settings_free(&s);
+    const char *bundles = TOP "socket: s\nremotes:\n  - {entity: 2, endpoint: 'ipn:0.2.64'}\n";
+    conf_errors_init(e, "c.yaml");
+    ck_assert_int_eq(cfdp_settings_parse(&s, bundles, strlen(bundles), e), 0);
+    ck_assert_str_eq(s.remotes[0].endpoint, "ipn:2.64"); /* as the node writes it */
+    ck_assert(s.remotes[0].row.confirms);
+    cfdp_settings_free(&s);
     free(e);
 }
 END_TEST
@@ -388,6 +556,10 @@ SUITE(cfdp_store, t)
     tcase_add_test(t, names_stay_below_the_root);
     tcase_add_test(t, files);
     tcase_add_test(t, requests);
+    tcase_add_test(t, long_requests);
+    tcase_add_test(t, repeated_requests);
+    tcase_add_test(t, folders_are_synced);
+    tcase_add_test(t, rewritten_journal);
     tcase_add_test(t, lists);
     tcase_add_test(t, one_process);
     tcase_add_test(t, damaged_state);

@@ -17,6 +17,7 @@
 #define BURST (2 * TICK_MS)  /* air time of a wake-up */
 #define SLACK (20 * TICK_MS) /* that is made good after a late one */
 #define EXPIRIES 16          /* served in one turn: one may be a part of a checksum */
+#define WORK_TIME (20 * TICK_MS)
 #define FILL_BYTES (1u << 18)
 #define TURN_BYTES (1u << 20) /* sent to a remote entity before others have their turn */
 #define TRANSACTIONS 4096u    /* at most, of all remote entities */
@@ -131,7 +132,8 @@ static size_t send_by_node(struct daemon *d, const struct route *r, tick now)
     const size_t n = pdu == NULL ? 0 : cfdp_output(d->entity, r->config->entity, pdu, room, now);
     if (n > 0)
         node_push(d, r, pdu, n);
-    free(pdu);
+    else
+        free(pdu);
     return n;
 }
 
@@ -186,7 +188,8 @@ void daemon_turn(struct daemon *d)
         return;
     const tick now = world_now(d->world);
     for (int i = 0; i < EXPIRIES && cfdp_expire(d->entity, now); i++)
-        ;
+        if (world_now(d->world) - now > WORK_TIME)
+            break; /* a slow medium: others have their turn */
     tick next = node_turn(d, now);
     if (d->stop)
         return;

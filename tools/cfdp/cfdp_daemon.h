@@ -15,6 +15,7 @@
 
 #define DAEMON_PDU_ROOM 65400 /* of any PDU, with its header */
 #define DAEMON_BUNDLES 32     /* given to the node and not confirmed */
+_Static_assert((int)DAEMON_BUNDLES <= (int)CFDP_UNCONFIRMED_MAX, "the entity waits for each");
 
 struct daemon;
 
@@ -28,7 +29,7 @@ struct route {
 
 /* A PDU on its way to the node. */
 struct bundle {
-    const char *to;
+    const struct settings_remote *to;
     uint8_t *octets; /* owned */
     size_t len;
 };
@@ -80,7 +81,8 @@ void daemon_fill(struct daemon *d, struct route *r, tick now);
 void node_init(struct daemon *d);
 void node_fini(struct daemon *d);
 bool node_has_room(const struct daemon *d);
-void node_push(struct daemon *d, const struct route *r, const uint8_t *pdu, size_t len);
+/* Takes the octets. */
+void node_push(struct daemon *d, const struct route *r, uint8_t *pdu, size_t len);
 /* The next time that it has something to do. */
 tick node_turn(struct daemon *d, tick now);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The connection to a node: each PDU is the payload of one bundle. A bundle stays in the ring until
- * the node has taken it; when the node goes away, what it had not taken is given again. What can go
- * wrong: the node refuses a bundle (CFDP sends the PDU again, if its class has that), and bundles
- * of endpoints that no remote entity has (counted).
+ * the node has taken it, which is reported to the entity; when the node goes away, what it had not
+ * taken is given again. What can go wrong: the node refuses a bundle (class 2 sends the PDU again,
+ * class 1 ends as incomplete), and bundles of endpoints that no remote entity has (counted).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static struct bundle *bundle_at(struct daemon *d, size_t i)
 
 static void pop_bundle(struct daemon *d)
 {
-    assert(d->bundles_len > 0);
+    assert(d->bundles_len > 0 && d->bundles_given <= d->bundles_len);
     free(bundle_at(d, 0)->octets);
     d->bundles_first = (d->bundles_first + 1) % DAEMON_BUNDLES;
     d->bundles_len--;
@@ -61,15 +61,12 @@ bool node_has_room(const struct daemon *d)
     return d->has_node && d->linked && d->bundles_len < DAEMON_BUNDLES;
 }
 
-void node_push(struct daemon *d, const struct route *r, const uint8_t *pdu, size_t len)
+void node_push(struct daemon *d, const struct route *r, uint8_t *pdu, size_t len)
 {
-    assert(node_has_room(d));
-    uint8_t *octets = malloc(len);
-    if (octets == NULL)
-        return; /* as a PDU that is lost */
-    memcpy(octets, pdu, len);
+    assert(node_has_room(d) && len > 0);
+    uint8_t *octets = realloc(pdu, len); /* it was allocated before its length was known */
     *bundle_at(d, d->bundles_len++) =
-        (struct bundle){.to = r->config->endpoint, .octets = octets, .len = len};
+        (struct bundle){.to = r->config, .octets = octets == NULL ? pdu : octets, .len = len};
 }
 
 /* ---- turns ---- */
@@ -81,9 +78,12 @@ static int read_answers(struct daemon *d)
     while ((rc = aap2_client_next(d->link.tx, &a)) == 1) {
         const bool valid = a.response != NULL && d->bundles_given > 0;
         if (valid) {
-            d->bundles_refused +=
-                a.response->response_status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
+            const bool taken =
+                a.response->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
+            d->bundles_refused += !taken;
+            cfdp_confirm(d->entity, bundle_at(d, 0)->to->entity, taken, world_now(d->world));
             pop_bundle(d);
+            daemon_tell(d);
         }
         aap2_arrival_fini(&a);
         if (!valid)
@@ -125,7 +125,7 @@ static int give_bundles(struct daemon *d)
 {
     while (d->bundles_given < d->bundles_len && !aap2_client_full(d->link.tx)) {
         const struct bundle *b = bundle_at(d, d->bundles_given);
-        const struct aap2_adu adu = {.destination = b->to,
+        const struct aap2_adu adu = {.destination = b->to->endpoint,
                                      .lifetime_ms = d->options.lifetime_ms,
                                      .body = slice_of(b->octets, b->len)};
         const int rc = aap2_client_send(d->link.tx, &adu);

@@ -183,7 +183,7 @@ const struct conf_option cfdp_settings_remotes[] = {
      .initial = "64GiB",
      .min = 1,
      .max = INT64_MAX,
-     .help = "octets of its incomplete files, together"},
+     .help = "octets of its incomplete files and their journals, together"},
     {.key = "gaps",
      .type = OPTION_COUNT,
      .offset = AT(gaps),
@@ -291,6 +291,24 @@ static void fill_row(struct settings_remote *x)
     x->row.gaps_max = (uint32_t)x->gaps;
     x->row.file_max = x->file_max;
     x->row.space_max = x->space;
+    x->row.confirms = *x->endpoint != '\0';
+}
+
+/* As the node writes it: arrivals are compared with it. */
+static void set_endpoint(struct reading *r, const struct conf_tree *t, struct settings_remote *x,
+                         const struct eid *eid)
+{
+    char text[EID_TEXT_MAX];
+    const size_t len = eid_text(eid, text);
+    char *copy = malloc(len + 1);
+    if (copy == NULL) {
+        conf_no_memory(r->errors, t->line);
+        return;
+    }
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    free(x->endpoint);
+    x->endpoint = copy;
 }
 
 static void read_place(struct reading *r, const struct conf_tree *t, struct settings_remote *x)
@@ -307,6 +325,8 @@ static void read_place(struct reading *r, const struct conf_tree *t, struct sett
         say_wrong(r, t, "remotes.", "endpoint", x->endpoint, "an endpoint, such as ipn:2.64");
     else if (by_bundles && *r->s->socket == '\0')
         say_wrong(r, t, "remotes.", "endpoint", x->endpoint, "the key socket for bundles");
+    else if (by_bundles)
+        set_endpoint(r, t, x, &eid);
 }
 
 static bool is_second(const struct settings *s, const struct settings_remote *x)

@@ -43,6 +43,13 @@ void store_state_name(struct cfdp_id id, const char *kind, char out[STORE_NAME])
 
 /* ---- the folder ---- */
 
+/* Numbers that no earlier process with this entity id has used: a peer may still know them. */
+static uint64_t new_sequence(void)
+{
+    const time_t now = time(NULL);
+    return now > 1 ? (uint64_t)now : 1;
+}
+
 static int read_sequence(struct cfdp_store *s)
 {
     char text[32] = "";
@@ -53,7 +60,7 @@ static int read_sequence(struct cfdp_store *s)
     const int rc = n < 0 ? helio_from_errno(errno) : 0;
     s->sequence = strtoull(text, NULL, 10);
     if (s->sequence == 0) /* lost with the power: higher than any number that was used */
-        s->sequence = (uint64_t)time(NULL);
+        s->sequence = new_sequence();
     close(fd);
     return rc;
 }
@@ -63,7 +70,7 @@ int store_open(struct cfdp_store *s, const char *path, bool overwrite, bool sync
     *s = (struct cfdp_store){.root = -1, .state = -1, .lock = -1};
     s->overwrite = overwrite;
     s->sync = sync;
-    s->sequence = 1;
+    s->sequence = new_sequence();
     s->root = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     if (s->root < 0)
         return helio_from_errno(errno);
@@ -182,6 +189,18 @@ static int write_file(void *context, void *file, uint64_t offset, struct slice o
     return 0;
 }
 
+/* A file system that cannot do this leaves all to the end. */
+static int settle_file(void *context, void *file, uint64_t offset, uint64_t len)
+{
+    const struct cfdp_store *s = context;
+    const struct store_file *f = file;
+    const unsigned all =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    if (!s->sync || sync_file_range(f->fd, (off_t)offset, (off_t)len, all) == 0)
+        return 0;
+    return errno == EIO || errno == ENOSPC ? helio_from_errno(errno) : 0;
+}
+
 /* Has this name the file already? A process that was killed had given it. */
 static bool is_placed(int fd, int parent, const char *last)
 {
@@ -215,6 +234,26 @@ static int link_file(const struct cfdp_store *s, int fd, const char *part, int p
     return s->overwrite ? replace_file(s, part, parent, last) : HELIO_EEXIST;
 }
 
+/* The folders above the one with the file: each may have a new one. */
+static int sync_folders(const struct cfdp_store *s, const char *name)
+{
+    char above[CFDP_NAME_MAX + 1];
+    int rc = 0;
+    if (!store_name_good(&name))
+        return HELIO_EINVAL;
+    snprintf(above, sizeof above, "%s", name);
+    for (char *slash; rc == 0 && (slash = strrchr(above, '/')) != NULL;) {
+        const char *last;
+        *slash = '\0';
+        const int folder = files_place_parent(s->root, above, false, &last);
+        if (folder < 0 || fsync(folder) != 0)
+            rc = folder < 0 ? folder : helio_from_errno(errno);
+        if (folder >= 0)
+            close(folder);
+    }
+    return rc;
+}
+
 static int place_file(void *context, struct cfdp_id id, void *file, const char *name, uint64_t size)
 {
     struct cfdp_store *s = context;
@@ -231,7 +270,7 @@ static int place_file(void *context, struct cfdp_id id, void *file, const char *
     if (rc == 0 && s->sync && fsync(parent) != 0)
         rc = helio_from_errno(errno);
     close(parent);
-    return rc;
+    return rc == 0 && s->sync ? sync_folders(s, name) : rc;
 }
 
 static void close_file(void *context, struct cfdp_id id, void *file, bool discard)
@@ -246,7 +285,7 @@ static void close_file(void *context, struct cfdp_id id, void *file, bool discar
     free(f);
 }
 
-/* ---- journals and numbers ---- */
+/* ---- journals ---- */
 
 static int append_record(void *context, struct cfdp_id id, struct slice record)
 {
@@ -269,15 +308,47 @@ static int append_record(void *context, struct cfdp_id id, struct slice record)
     return n == (ssize_t)record.len + 2 ? 0 : n < 0 ? helio_from_errno(error) : HELIO_ESPACE;
 }
 
+static int write_journal(const struct cfdp_store *s, const char *name, struct slice records)
+{
+    const int fd =
+        openat(s->state, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return helio_from_errno(errno);
+    struct store_file f = {.fd = fd};
+    int rc = write_file(NULL, &f, 0, records);
+    if (rc == 0 && s->sync && fdatasync(fd) != 0)
+        rc = helio_from_errno(errno);
+    close(fd);
+    return rc;
+}
+
+static int rewrite_journal(void *context, struct cfdp_id id, struct slice records)
+{
+    struct cfdp_store *s = context;
+    char fresh[STORE_NAME], old[STORE_NAME];
+    store_state_name(id, "new", fresh);
+    store_state_name(id, "log", old);
+    int rc = write_journal(s, fresh, records);
+    if (rc == 0 && renameat(s->state, fresh, s->state, old) != 0)
+        rc = helio_from_errno(errno);
+    if (rc != 0)
+        (void)unlinkat(s->state, fresh, 0);
+    return rc;
+}
+
 static void forget_journal(void *context, struct cfdp_id id)
 {
     struct cfdp_store *s = context;
     char name[STORE_NAME];
     store_state_name(id, "part", name);
     (void)unlinkat(s->state, name, 0); /* of one that is not open any more */
+    store_state_name(id, "copy", name);
+    (void)unlinkat(s->state, name, 0); /* of a filestore request */
     store_state_name(id, "log", name);
     (void)unlinkat(s->state, name, 0);
 }
+
+/* ---- numbers ---- */
 
 static int write_sequence(struct cfdp_store *s, uint64_t number)
 {
@@ -309,12 +380,11 @@ static int reserve_numbers(void *context, uint64_t next)
     return rc;
 }
 
-static unsigned perform_request(void *context, unsigned action, const char *first,
-                                const char *second)
+static unsigned perform_request(void *context, struct cfdp_id id, struct cfdp_act *act)
 {
-    return store_act(context, action, first, second);
+    return store_act(context, id, act);
 }
 
 const struct cfdp_files store_files = {
-    open_source, open_partial,    read_file,     write_file,     place_file,
-    close_file,  perform_request, append_record, forget_journal, reserve_numbers};
+    open_source, open_partial,    read_file,     write_file,      settle_file,    place_file,
+    close_file,  perform_request, append_record, rewrite_journal, forget_journal, reserve_numbers};

@@ -15,7 +15,7 @@ struct cfdp_store {
     int root, state, lock; /* descriptors; -1: not open */
     bool overwrite;        /* a file that arrives takes the place of one with its name */
     bool sync;             /* files are on the medium before they are reported */
-    uint64_t sequence;     /* numbers below this are reserved in the file */
+    uint64_t sequence;     /* numbers below this are used; of a new folder: the clock's seconds */
     uint64_t unreadable;   /* journals that were removed */
 };
 

@@ -21,7 +21,7 @@ void store_state_name(struct cfdp_id id, const char *kind, char out[STORE_NAME])
 
 /* The list of a folder's entries, made once for a transaction. The descriptor, or HELIO_E*. */
 int store_list(struct cfdp_store *s, struct cfdp_id id, const char *name, uint64_t *size);
-/* A filestore request; the status of its response. */
-unsigned store_act(struct cfdp_store *s, unsigned action, const char *first, const char *second);
+/* As cfdp_files.act. */
+unsigned store_act(struct cfdp_store *s, struct cfdp_id id, struct cfdp_act *act);
 
 #endif

@@ -103,7 +103,7 @@ int store_restore(struct cfdp_store *s, struct cfdp *e, tick now,
             const int rc = restore_one(s, e, d->d_name, id, now);
             if (rc != 0)
                 said(context, d->d_name, rc);
-        } else if (kind != NULL && !has_journal(s, id)) {
+        } else if (kind != NULL && (strcmp(kind, "new") == 0 || !has_journal(s, id))) {
             (void)unlinkat(s->state, d->d_name, 0); /* of a process that was killed at the end */
         }
     }
