@@ -94,6 +94,9 @@ class Entity:
     def ask(self, command, *words, timeout=600):
         return subprocess.run([self.program, command, "--control", self.control, *map(str, words)], capture_output=True, text=True, timeout=timeout)
 
+    def popen(self, command, *words):
+        return subprocess.Popen([self.program, command, "--control", self.control, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def begin(self, command, *words):
         out = self.ask(command, "--no-wait", *words)
         assert out.returncode == 0, out.stderr
@@ -117,6 +120,48 @@ class Entity:
     def left(self):
         """What is in the state folder beside its lock and its number."""
         return sorted(p.name for p in (self.root / ".helio-cfdp").iterdir() if p.name not in ("lock", "sequence"))
+
+
+class Peer:
+    """A remote entity that says what a test wants: PDUs with entity ids of one octet."""
+
+    def __init__(self, entity, ours, port):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((HOST, 0))
+        self.socket.settimeout(20)
+        self.port, self.entity, self.to, self.ours = self.socket.getsockname()[1], entity, (HOST, port), ours
+
+    def read(self, kind):
+        """The transaction number and the directive's octets, of the next one of this kind."""
+        while True:
+            pdu = self.socket.recv(65536)
+            ids, numbers = (pdu[3] >> 4 & 7) + 1, (pdu[3] & 7) + 1
+            head = 4 + 2 * ids + numbers
+            if not pdu[0] & 0x10 and pdu[head] == kind:
+                return int.from_bytes(pdu[4 + ids:4 + ids + numbers], "big"), pdu[head + 1:]
+
+    def send(self, number, octets, answer=False, class_1=False):
+        ids = (self.ours, self.entity) if answer else (self.entity, self.ours)
+        flags = 0x20 | (8 if answer else 0) | (4 if class_1 else 0)
+        head = bytes([flags]) + len(octets).to_bytes(2, "big") + b"\x03" + bytes([ids[0]]) + number.to_bytes(4, "big") + bytes([ids[1]])
+        self.socket.sendto(head + octets, self.to)
+
+    def finish(self, number, condition=0, incomplete=0, status=2):
+        self.send(number, bytes([6, 4 << 4, 1]), answer=True)  # ACK of EOF
+        self.send(number, bytes([5, condition << 4 | incomplete << 2 | status]), answer=True)
+
+    def metadata(self, number, name, *messages):
+        """Of a class 1 file without octets, and its EOF."""
+        name = name.encode()
+        lv = bytes([len(name)]) + name
+        options = b"".join(b"\x02" + bytes([len(m) + 4]) + b"cfdp" + m for m in messages)
+        self.send(number, b"\x07\x0f" + bytes(4) + lv + lv + options, class_1=True)
+        self.send(number, b"\x04" + bytes(9), class_1=True)
+
+
+def origin(entity, number):
+    """The message "originating transaction id"."""
+    return bytes([10, 3, entity]) + number.to_bytes(4, "big")
 
 
 class CfdpCase(unittest.TestCase):

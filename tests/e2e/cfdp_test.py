@@ -3,6 +3,8 @@
 """helio-cfdp over UDP, with losses, kills, suspension and links that are down; and over the bundles of two nodes.
 usage: cfdp_test.py BIN OUT [TEST...]"""
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import unittest
 from pathlib import Path
 
 import node_case
-from cfdp_case import HOST, CfdpCase, Entity, wait_until
+from cfdp_case import HOST, CfdpCase, Entity, Peer, origin, wait_until
 from node_case import NodeCase
 
 
@@ -154,6 +156,56 @@ class CfdpTest(CfdpCase):
         self.assertEqual(transfer["phase"], "sending")
         self.assertGreater(transfer["octets"], 0)
 
+    def test_done_is_done(self):
+        """A peer that says "no error", but not that the file is there, or that each request was performed."""
+        one = self.entity(1)
+        peer = Peer(2, 1, one.port)
+        self.addCleanup(peer.socket.close)
+        one.add(2, peer.port)
+        self.write(one.root / "a", 100)
+        one.start()
+        for said, code in (({}, 0), ({"incomplete": 1}, 1), ({"status": 1}, 1), ({"status": 0}, 1), ({"condition": 5}, 1)):
+            asked = one.popen("put", "a", 2)
+            number, _ = peer.read(4)
+            peer.finish(number, **said)
+            self.assertEqual(asked.wait(60), code, said)
+        asked = one.popen("put", 2, "-r", "create-file:x")
+        number, _ = peer.read(4)
+        peer.finish(number, status=3)  # without its response
+        self.assertEqual(asked.wait(60), 1)
+
+    def test_answers_of_others(self):
+        """A file of another entity that quotes our request, or one with another name, is not the file that was asked for."""
+        one = self.entity(1)
+        peer, other = Peer(2, 1, one.port), Peer(3, 1, one.port)
+        for p in (peer, other):
+            self.addCleanup(p.socket.close)
+            one.add(p.entity, p.port)
+        one.start()
+        asked = one.popen("get", 2, "x", "y")
+        number, _ = peer.read(4)
+        peer.finish(number, status=3)
+        other.metadata(7, "y", origin(1, number))
+        peer.metadata(8, "z", origin(1, number))
+        wait_until(lambda: (one.root / "y").exists() and (one.root / "z").exists())
+        time.sleep(0.5)
+        self.assertIsNone(asked.poll())
+        (one.root / "y").unlink()
+        peer.metadata(9, "y", origin(1, number))
+        self.assertEqual(asked.wait(60), 0)
+
+    def test_new_root(self):
+        """A peer that remembers the transactions of the old root takes the files of a new one."""
+        one, two, _ = self.pair(inactivity="10s")
+        for n in range(2):
+            data = self.write(one.root / "a", 5000, seed=n)
+            self.good(one.ask("put", "a", 2, f"b{n}"))
+            self.assertEqual((two.root / f"b{n}").read_bytes(), data)
+            one.stop()
+            shutil.rmtree(one.root / ".helio-cfdp")
+            time.sleep(1.1)  # numbers begin with the seconds of the clock
+            one.start()
+
     def test_wrong_configuration(self):
         one = self.entity(1)
         one.add(2, 4000, allow="everything")
@@ -190,9 +242,20 @@ class BundlesTest(NodeCase):
         self.lab.stop("node1", nodes[1])
         two.kill()
         two.start()
-        self.lab.start_node(1, configs[1])
+        node = self.lab.start_node(1, configs[1])
         wait_until(lambda: (two.root / "d").exists(), 120)
         self.assertEqual((two.root / "d").read_bytes(), data)
+        wait_until(lambda: one.idle() and two.idle(), 120)
+        # Class 1: what the node had not taken is sent again.
+        (one.root / "a").write_bytes(data[:600_000])
+        node.send_signal(signal.SIGSTOP)
+        one.begin("put", "--class", 1, "a", 2, "e")
+        time.sleep(0.5)
+        one.kill()
+        node.send_signal(signal.SIGCONT)
+        one.start()
+        wait_until(lambda: (two.root / "e").exists(), 30)
+        self.assertEqual((two.root / "e").read_bytes(), data[:600_000])
         wait_until(lambda: one.idle() and two.idle(), 120)
         self.assertEqual(one.left() + two.left(), [])
 
