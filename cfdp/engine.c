@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/crc.h"
+
 static void take_default(tick *value, tick otherwise)
 {
     if (*value == 0)
@@ -419,6 +421,8 @@ void cfdp_remember(struct cfdp_transaction *t)
                                           .unacknowledged = t->head.unacknowledged,
                                           .we_sent = t->is_sender,
                                           .incomplete = t->incomplete,
+                                          .has_about = t->has_metadata,
+                                          .about = t->about,
                                           .condition = (uint8_t)t->condition,
                                           .status = (uint8_t)t->status,
                                           .sum = t->sum_wanted,
@@ -433,6 +437,26 @@ const struct past *cfdp_past(const struct remote *r, struct cfdp_id id)
         if (cfdp_id_same(r->past[i].id, id))
             return &r->past[i];
     return NULL;
+}
+
+void cfdp_past_forget(struct remote *r, struct cfdp_id id)
+{
+    static const struct cfdp_id nobody = {UINT64_MAX, UINT64_MAX};
+    for (size_t i = 0; i < r->past_len; i++)
+        if (cfdp_id_same(r->past[i].id, id))
+            r->past[i] = (struct past){.id = nobody};
+    assert(cfdp_past(r, id) == NULL);
+}
+
+uint32_t cfdp_about(const struct cfdp_metadata *m)
+{
+    uint8_t size[8];
+    struct writer w = writer_of(size, sizeof size);
+    writer_number(&w, m->size, 8);
+    uint32_t sum = crc32c(0, size, sizeof size);
+    sum = crc32c(sum, m->source_name.data, m->source_name.len);
+    sum = crc32c(sum, m->destination_name.data, m->destination_name.len);
+    return crc32c(sum, m->options.data, m->options.len);
 }
 
 static void close_file(struct cfdp_transaction *t)

@@ -49,6 +49,8 @@ struct times {
 struct past {
     struct cfdp_id id;
     bool unacknowledged, we_sent, incomplete;
+    bool has_about;
+    uint32_t about; /* what its metadata said, if has_about */
     uint8_t condition, status;
     uint32_t sum; /* of EOF, as is size */
     uint64_t size;
@@ -126,6 +128,7 @@ struct cfdp_transaction {
     uint64_t high, held;         /* end of the last range; octets in `have` */
     uint64_t nak_lo, nak_hi;     /* scope that the next NAK PDUs are about, with WANT_NAK */
     unsigned ack_condition;      /* of the PDU that an ACK answers */
+    uint32_t about;              /* cfdp_about of its metadata */
     bool fault_at_peer;          /* the sender has cancelled it */
     size_t requests_done;        /* filestore requests that have their response */
     uint64_t act_state;          /* the host's, of the next one */
@@ -181,6 +184,10 @@ void cfdp_abandon(struct cfdp_transaction *t, enum cfdp_condition condition);
 void cfdp_release(struct cfdp_transaction *t);
 void cfdp_remember(struct cfdp_transaction *t);
 const struct past *cfdp_past(const struct remote *r, struct cfdp_id id);
+/* Its number is given anew. */
+void cfdp_past_forget(struct remote *r, struct cfdp_id id);
+/* Tells Metadata PDUs with one id apart. */
+uint32_t cfdp_about(const struct cfdp_metadata *m);
 bool cfdp_copy_name(char out[CFDP_NAME_MAX + 1], struct slice name);
 void cfdp_stray(struct remote *r, const struct stray *s);
 

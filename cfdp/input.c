@@ -50,10 +50,17 @@ static struct stray stray_of(const struct cfdp_pdu *p, const struct past *past, 
     return s;
 }
 
-/* Of another file: the peer has lost its numbers, and begins with old ones. */
-static bool is_another(const struct cfdp_eof *f, const struct past *past)
+/* Of another file: the peer has lost its numbers, and begins with old ones. What is sent again or
+ * arrives late is the same. */
+static bool is_another(const struct cfdp_pdu *p, const struct past *past)
 {
-    return past->condition == CFDP_NO_ERROR && (f->size != past->size || f->checksum != past->sum);
+    if (past->we_sent)
+        return false;
+    if (p->kind == CFDP_PDU_METADATA)
+        return past->has_about && past->about != cfdp_about(&p->u.metadata);
+    return p->kind == CFDP_PDU_EOF && p->u.eof.condition == CFDP_NO_ERROR &&
+           past->condition == CFDP_NO_ERROR &&
+           (p->u.eof.size != past->size || p->u.eof.checksum != past->sum);
 }
 
 /* EOF again: its ACK was lost, or Finished was. */
@@ -61,7 +68,7 @@ static void answer_eof(struct remote *r, const struct cfdp_pdu *p, const struct 
 {
     struct stray s = stray_of(p, past, CFDP_PDU_EOF, p->u.eof.condition);
     cfdp_stray(r, &s);
-    if (past == NULL || p->u.eof.condition != CFDP_NO_ERROR || is_another(&p->u.eof, past))
+    if (past == NULL || p->u.eof.condition != CFDP_NO_ERROR)
         return;
     s.kind = CFDP_PDU_FINISHED;
     s.past = *past;
@@ -139,6 +146,10 @@ static enum cfdp_verdict take_pdu(struct cfdp *e, struct remote *r, const struct
         return CFDP_VERDICT_DIRECTION;
     if (t == NULL) {
         const struct past *past = cfdp_past(r, id);
+        if (past != NULL && is_another(p, past)) {
+            cfdp_past_forget(r, id);
+            past = NULL;
+        }
         if (past != NULL || !does_begin(p))
             return take_stray(r, p, past);
         v = begin_receiver(e, r, p, now, &t);

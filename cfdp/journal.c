@@ -246,6 +246,8 @@ static void read_content(struct cfdp_transaction *t, struct reader *r)
     const struct slice source = cfdp_lv_read(r), destination = cfdp_lv_read(r);
     const uint64_t len = reader_number(r, 2);
     const struct slice options = reader_take(r, len);
+    t->about = cfdp_about(&(struct cfdp_metadata){
+        .size = size, .source_name = source, .destination_name = destination, .options = options});
     if (!t->has_eof)
         t->size = size;
     r->bad = r->bad || !cfdp_checksum_known(t->checksum) || len > CFDP_OPTIONS_MAX ||

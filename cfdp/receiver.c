@@ -58,6 +58,7 @@ static enum cfdp_verdict take_metadata(struct cfdp_transaction *t, const struct 
     if (v != CFDP_VERDICT_TAKEN)
         return v;
     t->has_metadata = true;
+    t->about = cfdp_about(m);
     t->closure = m->closure;
     const bool known = cfdp_checksum_known(m->checksum);
     t->checksum = known ? m->checksum : CFDP_CHECKSUM_NULL; /* if the fault is ignored */

@@ -249,6 +249,43 @@ START_TEST(where_the_fault_was)
 }
 END_TEST
 
+/* A peer that begins with its first number after each restart: another name, size or content is
+ * another file, in both classes. */
+START_TEST(numbers_of_a_forgetful_peer)
+{
+    struct host *h = &pair.host[0];
+    static const struct {
+        const char *name;
+        uint64_t size;
+        uint32_t seed;
+        unsigned class_;
+    } rows[] = {{"a", 10000, 5, CFDP_CLASS_2},
+                {"b", 10000, 5, CFDP_CLASS_2},
+                {"b", 9000, 5, CFDP_CLASS_1},
+                {"b", 9000, 6, CFDP_CLASS_2},
+                {"c", 9000, 6, CFDP_CLASS_1}};
+    uint64_t octets = 0;
+    pair_init(&pair, 1);
+    h->peer.checksum = CFDP_CHECKSUM_CRC32C;
+    pair_start(&pair);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cfdp_free(h->e);
+        h->next = 1;
+        h->source_size = rows[i].size;
+        h->seed = us->seed = rows[i].seed;
+        host_start(h);
+        us->told_len = h->told_len = 0;
+        const struct cfdp_id id = put_file(&pair, 0, rows[i].name, rows[i].class_);
+        ck_assert_uint_eq(id.sequence, 1);
+        ck_assert(run_to_end(&pair, pair.now + 600 * TICK_S));
+        assert_finished(&pair, id, CFDP_NO_ERROR);
+        octets += rows[i].size;
+        ck_assert_uint_eq(cfdp_counts(us->e)->octets_in, octets);
+    }
+    end();
+}
+END_TEST
+
 SUITE(cfdp_journal, t)
 {
     tcase_set_timeout(t, 60);
@@ -258,4 +295,5 @@ SUITE(cfdp_journal, t)
     tcase_add_test(t, class_1_goes_on_at_the_confirmed);
     tcase_add_test(t, small_segments);
     tcase_add_test(t, where_the_fault_was);
+    tcase_add_test(t, numbers_of_a_forgetful_peer);
 }
