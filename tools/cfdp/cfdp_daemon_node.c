@@ -13,6 +13,7 @@
 #include "tools/cfdp/cfdp_daemon.h"
 
 #define WINDOW 16
+#define DELIVERIES 64                                 /* taken in one turn */
 #define FOREVER (UINT64_C(10) * 365 * 86400 * TICK_S) /* a node may be away for long */
 
 static void on_ready(void *context)
@@ -103,12 +104,14 @@ static void take_delivery(struct daemon *d, const char *source, struct slice pdu
     d->foreign++;
 }
 
-static int read_deliveries(struct daemon *d, tick now)
+/* *more: there may be others, which have the next turn. */
+static int read_deliveries(struct daemon *d, tick now, bool *more)
 {
     struct aap2_arrival a;
-    int rc = 0;
-    while ((rc = aap2_client_next(d->link.rx, &a)) == 1) {
+    int rc = 0, count = 0;
+    while (count < DELIVERIES && (rc = aap2_client_next(d->link.rx, &a)) == 1) {
         rc = 0;
+        count++;
         if (a.payload != NULL) {
             take_delivery(d, a.message->adu->src_eid, buf_slice(a.payload), now);
             rc = aap2_client_answer(d->link.rx, true);
@@ -117,6 +120,7 @@ static int read_deliveries(struct daemon *d, tick now)
         if (rc != 0)
             break;
     }
+    *more = count == DELIVERIES;
     rc = rc == HELIO_EAGAIN ? 0 : rc;
     return rc == 0 ? aap2_client_flush(d->link.rx) : rc;
 }
@@ -136,20 +140,23 @@ static int give_bundles(struct daemon *d)
     return aap2_client_flush(d->link.tx);
 }
 
-static void serve_node(struct daemon *d, tick now)
+/* Is there more to read? */
+static bool serve_node(struct daemon *d, tick now)
 {
+    bool more = false;
     int rc = read_answers(d);
-    rc = rc == 0 ? read_deliveries(d, now) : rc;
+    rc = rc == 0 ? read_deliveries(d, now, &more) : rc;
     if (rc == 0)
         for (size_t i = 0; i < d->routes_len; i++)
             if (*d->routes[i].config->endpoint != '\0')
                 daemon_fill(d, &d->routes[i], now);
     rc = rc == 0 ? give_bundles(d) : rc;
     if (rc == 0)
-        return;
+        return more;
     perf_link_lost(&d->link, rc, now);
     d->bundles_given = 0; /* given again */
     d->linked = false;
+    return false;
 }
 
 static void say_linked(struct daemon *d)
@@ -172,7 +179,8 @@ tick node_turn(struct daemon *d, tick now)
     }
     if (rc == 1) {
         say_linked(d);
-        serve_node(d, now);
+        if (serve_node(d, now))
+            return now;
     }
     return d->link.tx == NULL ? d->link.retry_at : TICK_NEVER;
 }

@@ -410,7 +410,7 @@ int cfdp_settings_parse(struct settings *s, const char *text, size_t len,
     struct conf_tree *root = conf_tree_parse(
         text, len, "it needs at least the keys entity, root, control and remotes", errors);
     if (root == NULL)
-        return HELIO_EFORMAT;
+        return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
     read_root(&r, root);
     conf_tree_free(root);
     if (errors->total == 0)

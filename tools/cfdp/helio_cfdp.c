@@ -261,8 +261,10 @@ static void end_program(void *context)
 static int load_settings(struct program *p, const char *path)
 {
     struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
+    if (e == NULL) {
+        fputs("helio-cfdp: out of memory\n", stderr);
         return 1;
+    }
     conf_errors_init(e, path);
     const int rc = cfdp_settings_load(&p->settings, path, e);
     for (size_t i = 0; i < e->len; i++)
