@@ -8,8 +8,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/crc.h"
-
 static void take_default(tick *value, tick otherwise)
 {
     if (*value == 0)
@@ -414,51 +412,6 @@ void cfdp_emit(struct cfdp_transaction *t, enum cfdp_notice_kind kind)
 
 /* ---- ends ---- */
 
-void cfdp_remember(struct cfdp_transaction *t)
-{
-    struct remote *r = t->remote;
-    r->past[r->past_next] = (struct past){.id = t->id,
-                                          .unacknowledged = t->head.unacknowledged,
-                                          .we_sent = t->is_sender,
-                                          .incomplete = t->incomplete,
-                                          .has_about = t->has_metadata,
-                                          .about = t->about,
-                                          .condition = (uint8_t)t->condition,
-                                          .status = (uint8_t)t->status,
-                                          .sum = t->sum_wanted,
-                                          .size = t->size};
-    r->past_next = (r->past_next + 1) % PAST_MAX;
-    r->past_len += r->past_len < PAST_MAX;
-}
-
-const struct past *cfdp_past(const struct remote *r, struct cfdp_id id)
-{
-    for (size_t i = 0; i < r->past_len; i++)
-        if (cfdp_id_same(r->past[i].id, id))
-            return &r->past[i];
-    return NULL;
-}
-
-void cfdp_past_forget(struct remote *r, struct cfdp_id id)
-{
-    static const struct cfdp_id nobody = {UINT64_MAX, UINT64_MAX};
-    for (size_t i = 0; i < r->past_len; i++)
-        if (cfdp_id_same(r->past[i].id, id))
-            r->past[i] = (struct past){.id = nobody};
-    assert(cfdp_past(r, id) == NULL);
-}
-
-uint32_t cfdp_about(const struct cfdp_metadata *m)
-{
-    uint8_t size[8];
-    struct writer w = writer_of(size, sizeof size);
-    writer_number(&w, m->size, 8);
-    uint32_t sum = crc32c(0, size, sizeof size);
-    sum = crc32c(sum, m->source_name.data, m->source_name.len);
-    sum = crc32c(sum, m->destination_name.data, m->destination_name.len);
-    return crc32c(sum, m->options.data, m->options.len);
-}
-
 static void close_file(struct cfdp_transaction *t)
 {
     if (t->file != NULL)
@@ -484,8 +437,8 @@ void cfdp_end(struct cfdp_transaction *t)
     cfdp_schedule(t);
     cfdp_wake(t);
     close_file(t);
-    forget_journal(t);
     cfdp_remember(t);
+    forget_journal(t);
 }
 
 void cfdp_abandon(struct cfdp_transaction *t, enum cfdp_condition condition)

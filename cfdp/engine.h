@@ -36,6 +36,7 @@ enum {
     CFDP_RESPONSES_MAX = 512, /* octets of filestore responses that are kept */
     CFDP_RECORD_MAX = 5120,   /* octets of a journal's record */
     CFDP_NOTICES_MAX = 256,   /* queued; the oldest is lost then */
+    CFDP_RESULT_LEN = 44,     /* octets of a result that outlives the process */
     CFDP_UNCONFIRMED_MAX = 64 /* PDUs of a remote entity with `confirms` */
 };
 
@@ -83,6 +84,8 @@ struct cfdp_files {
     /* Puts records, each behind its length of 2 octets, in the place of all of its journal. */
     int (*rewrite)(void *context, struct cfdp_id id, struct slice records);
     void (*forget)(void *context, struct cfdp_id id); /* removes the journal */
+    /* Keeps a result, CFDP_RESULT_LEN octets: the latest are given to cfdp_remembered. */
+    int (*remember)(void *context, struct slice result);
     /* Numbers below `next` are used: after a restart cfdp_config.sequence is at least this. */
     int (*reserve)(void *context, uint64_t next);
 };
@@ -297,6 +300,9 @@ const struct cfdp_counts *cfdp_counts(const struct cfdp *e);
  * journal and partial file), HELIO_ENOENT (the remote entity is not known), HELIO_EEXIST,
  * HELIO_ENOMEM, or what the files say. */
 int cfdp_restore(struct cfdp *e, struct cfdp_id id, struct slice records, tick now);
+
+/* Results of an earlier process, the oldest first. */
+void cfdp_remembered(struct cfdp *e, struct slice results);
 
 /* Invariants, asserted. */
 void cfdp_check(const struct cfdp *e);

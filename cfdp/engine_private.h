@@ -182,12 +182,6 @@ void cfdp_abandon(struct cfdp_transaction *t, enum cfdp_condition condition);
 /* Frees it if it has ended and has nothing to send. Each call of the host ends with this, and
  * nothing else frees a transaction while the entity is in use. */
 void cfdp_release(struct cfdp_transaction *t);
-void cfdp_remember(struct cfdp_transaction *t);
-const struct past *cfdp_past(const struct remote *r, struct cfdp_id id);
-/* Its number is given anew. */
-void cfdp_past_forget(struct remote *r, struct cfdp_id id);
-/* Tells Metadata PDUs with one id apart. */
-uint32_t cfdp_about(const struct cfdp_metadata *m);
 bool cfdp_copy_name(char out[CFDP_NAME_MAX + 1], struct slice name);
 void cfdp_stray(struct remote *r, const struct stray *s);
 
@@ -229,6 +223,14 @@ size_t cfdp_ack_write(struct cfdp_transaction *t, unsigned of, uint8_t *out, siz
 
 /* filestore.c: goes on with the filestore requests; then cfdp_tell_result. */
 void cfdp_perform(struct cfdp_transaction *t, tick now);
+
+/* past.c */
+void cfdp_remember(struct cfdp_transaction *t);
+const struct past *cfdp_past(const struct remote *r, struct cfdp_id id);
+/* Its number is given anew. */
+void cfdp_past_forget(struct remote *r, struct cfdp_id id);
+/* Tells Metadata PDUs with one id apart. */
+uint32_t cfdp_about(const struct cfdp_metadata *m);
 
 /* user_operations.c: reserved messages of a transaction that was received without error */
 void cfdp_operate(struct cfdp_transaction *t, tick now);

@@ -118,8 +118,8 @@ class Entity:
             self.process.wait(10)
 
     def left(self):
-        """What is in the state folder beside its lock and its number."""
-        return sorted(p.name for p in (self.root / ".helio-cfdp").iterdir() if p.name not in ("lock", "sequence"))
+        """What is in the state folder beside its lock, its number and results."""
+        return sorted(p.name for p in (self.root / ".helio-cfdp").iterdir() if p.name not in ("lock", "sequence", "past"))
 
 
 class Peer:

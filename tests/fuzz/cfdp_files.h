@@ -87,14 +87,20 @@ static inline void forget(void *context, struct cfdp_id id)
     (void)context, (void)id;
 }
 
+static inline int remember(void *context, struct slice result)
+{
+    (void)context, (void)result;
+    return 0;
+}
+
 static inline int reserve(void *context, uint64_t next)
 {
     (void)context, (void)next;
     return 0;
 }
 
-static const struct cfdp_files files = {open_source, open_partial, read_zeros, write_nothing,
-                                        settle,      place,        close_file, act,
-                                        journal,     rewrite,      forget,     reserve};
+static const struct cfdp_files files = {
+    open_source, open_partial, read_zeros, write_nothing, settle,   place,  close_file,
+    act,         journal,      rewrite,    forget,        remember, reserve};
 
 #endif

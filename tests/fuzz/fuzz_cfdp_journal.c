@@ -50,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     const int rc = cfdp_remote_set(e, &r);
     assert(rc == 0);
     (void)rc;
+    cfdp_remembered(e, slice_of(data + 1, len - 1));
+    cfdp_check(e);
     (void)cfdp_restore(e, id, slice_of(data + 1, len - 1), 0);
     cfdp_check(e);
     play(e);

@@ -286,6 +286,41 @@ START_TEST(numbers_of_a_forgetful_peer)
 }
 END_TEST
 
+/* The requests of a transaction that ended are not performed again when its PDUs come again. */
+START_TEST(late_after_a_kill)
+{
+    uint8_t octets[8][PDU_ROOM], out[PDU_ROOM];
+    size_t len[8], count = 0;
+    struct cfdp_pdu p;
+    pair_init(&pair, 1);
+    pair_start(&pair);
+    (void)put_requests(2, false);
+    while ((len[count] = cfdp_output(pair.host[0].e, 2, octets[count], PDU_ROOM, pair.now)) > 0)
+        count++;
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < count; i++)
+            (void)cfdp_input(us->e, 1, slice_of(octets[i], len[i]), pair.now);
+        while (cfdp_expire(us->e, pair.now))
+            ;
+        size_t finished = 0;
+        for (size_t n; (n = cfdp_output(us->e, 1, out, sizeof out, pair.now)) > 0;) {
+            ck_assert_int_eq(cfdp_pdu_parse(slice_of(out, n), &p), CFDP_PDU_OK);
+            finished += p.kind == CFDP_PDU_FINISHED;
+        }
+        ck_assert_uint_eq(finished, 1);
+        ck_assert_uint_eq(us->acts, 2);
+        p = (struct cfdp_pdu){.kind = CFDP_PDU_ACK, .head = p.head};
+        p.head.toward_sender = false;
+        p.u.ack = (struct cfdp_ack){.of = CFDP_PDU_FINISHED, .status = CFDP_STATUS_ACTIVE};
+        const size_t n = cfdp_pdu_write(&p, out, sizeof out);
+        (void)cfdp_input(us->e, 1, slice_of(out, n), pair.now);
+        ck_assert_ptr_null(cfdp_walk(us->e, NULL));
+        host_kill(&pair, us);
+    }
+    pair_fini(&pair);
+}
+END_TEST
+
 SUITE(cfdp_journal, t)
 {
     tcase_set_timeout(t, 60);
@@ -296,4 +331,5 @@ SUITE(cfdp_journal, t)
     tcase_add_test(t, small_segments);
     tcase_add_test(t, where_the_fault_was);
     tcase_add_test(t, numbers_of_a_forgetful_peer);
+    tcase_add_test(t, late_after_a_kill);
 }

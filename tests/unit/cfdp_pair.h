@@ -17,7 +17,13 @@
 #include "cfdp/tlv.h"
 #include "tests/unit/suite.h"
 
-enum { HOST_JOURNALS = 64, HOST_PLACED = 64, HOST_TOLD = 4096, PDU_ROOM = 4096 };
+enum {
+    HOST_RESULTS = 256,
+    HOST_JOURNALS = 64,
+    HOST_PLACED = 64,
+    HOST_TOLD = 4096,
+    PDU_ROOM = 4096
+};
 
 struct host_journal {
     struct cfdp_id id;
@@ -61,6 +67,8 @@ struct host {
     tick free_at; /* its transmitter */
     uint64_t kills, rewrites;
     uint32_t transactions_max;
+    uint8_t results[HOST_RESULTS][CFDP_RESULT_LEN];
+    size_t results_len;
     size_t unconfirmed; /* with peer.confirms: until confirm_at */
     tick confirm_at;
 };
@@ -257,6 +265,16 @@ static inline void host_forget(void *context, struct cfdp_id id)
             h->journals[i].used = false;
 }
 
+static inline int host_remember(void *context, struct slice result)
+{
+    struct host *h = context;
+    ck_assert_uint_eq(result.len, CFDP_RESULT_LEN);
+    if (h->results_len == HOST_RESULTS)
+        return HELIO_ESPACE;
+    memcpy(h->results[h->results_len++], result.data, result.len);
+    return 0;
+}
+
 static inline int host_reserve(void *context, uint64_t next)
 {
     struct host *h = context;
@@ -265,8 +283,9 @@ static inline int host_reserve(void *context, uint64_t next)
 }
 
 static const struct cfdp_files host_files = {
-    host_open_source, host_open_partial, host_read, host_write,   host_settle, host_place,
-    host_close,       host_act,          host_note, host_rewrite, host_forget, host_reserve};
+    host_open_source, host_open_partial, host_read,   host_write, host_settle,
+    host_place,       host_close,        host_act,    host_note,  host_rewrite,
+    host_forget,      host_remember,     host_reserve};
 
 /* ---- hosts ---- */
 
@@ -297,6 +316,7 @@ static inline void host_kill(struct pair *p, struct host *h)
     cfdp_free(h->e);
     ck_assert_uint_eq(h->open, 0);
     host_start(h);
+    cfdp_remembered(h->e, slice_of((const uint8_t *)h->results, h->results_len * CFDP_RESULT_LEN));
     h->unconfirmed = 0;
     h->kills++;
     for (size_t i = 0; i < HOST_JOURNALS; i++) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
 #include "tests/unit/suite.h"
 #include "tools/cfdp/cfdp_settings.h"
 
@@ -449,6 +450,49 @@ START_TEST(restart)
 }
 END_TEST
 
+static size_t size_in(const char *name)
+{
+    struct stat st;
+    return fstatat(store.state, name, &st, 0) == 0 ? (size_t)st.st_size : 0;
+}
+
+/* Results: two files of limited length; a half one is written over, and what is none is left out.
+ */
+START_TEST(results)
+{
+    uint8_t record[CFDP_RESULT_LEN] = {'D'};
+    uint8_t out[100];
+    open_store();
+    ck_assert_int_eq(f->remember(&store, slice_of(record, sizeof record)), 0);
+    const int fd = openat(store.state, "past", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write(fd, "half", 4), 4);
+    close(fd);
+    for (uint64_t n = 0; n < 20000; n++) {
+        struct writer w = writer_of(record + 1, sizeof record - 1);
+        writer_number(&w, 2, 8); /* remote entity, transaction */
+        writer_number(&w, 2, 8);
+        writer_number(&w, n, 8);
+        ck_assert_int_eq(f->remember(&store, slice_of(record, sizeof record)), 0);
+        ck_assert_uint_eq(size_in("past") % CFDP_RESULT_LEN, 0);
+    }
+    ck_assert_uint_lt(size_in("past") + size_in("past.old"), 600000);
+    ck_assert_uint_gt(size_in("past.old"), 250000);
+    struct cfdp *e = new_entity();
+    ck_assert_int_eq(store_restore(&store, e, 0, count_said, NULL), 0);
+    for (uint64_t n = 19000; n < 20001; n++) { /* the latest 256 are known */
+        struct cfdp_pdu p = {
+            .kind = CFDP_PDU_METADATA,
+            .head = {.id_len = 1, .sequence_len = 4, .source = 2, .sequence = n, .destination = 1}};
+        const size_t len = cfdp_pdu_write(&p, out, sizeof out);
+        const enum cfdp_verdict v = cfdp_input(e, 2, slice_of(out, len), 0);
+        if (n >= 20000 - 256)
+            ck_assert_int_eq(v == CFDP_VERDICT_LATE, n < 20000);
+    }
+    cfdp_free(e);
+    close_store();
+}
+END_TEST
+
 /* A journal that was rewritten is continued; what a killed process left of it is removed. */
 START_TEST(rewritten_journal)
 {
@@ -560,6 +604,7 @@ SUITE(cfdp_store, t)
     tcase_add_test(t, repeated_requests);
     tcase_add_test(t, folders_are_synced);
     tcase_add_test(t, rewritten_journal);
+    tcase_add_test(t, results);
     tcase_add_test(t, lists);
     tcase_add_test(t, one_process);
     tcase_add_test(t, damaged_state);

@@ -348,6 +348,29 @@ static void forget_journal(void *context, struct cfdp_id id)
     (void)unlinkat(s->state, name, 0);
 }
 
+/* ---- results ---- */
+
+/* In two files: the one before has as many as there are at most. */
+static int remember_result(void *context, struct slice result)
+{
+    struct cfdp_store *s = context;
+    struct stat st;
+    int rc = 0;
+    const int fd = openat(s->state, STORE_PAST, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return helio_from_errno(errno);
+    struct store_file f = {.fd = fd};
+    if (fstat(fd, &st) != 0)
+        rc = helio_from_errno(errno);
+    else /* a half record of a full disk is written over */
+        rc = write_file(NULL, &f, (uint64_t)st.st_size - (uint64_t)st.st_size % result.len, result);
+    close(fd);
+    if (rc == 0 && st.st_size >= STORE_PAST_MAX &&
+        renameat(s->state, STORE_PAST, s->state, STORE_PAST_OLD) != 0)
+        rc = helio_from_errno(errno);
+    return rc;
+}
+
 /* ---- numbers ---- */
 
 static int write_sequence(struct cfdp_store *s, uint64_t number)
@@ -386,5 +409,6 @@ static unsigned perform_request(void *context, struct cfdp_id id, struct cfdp_ac
 }
 
 const struct cfdp_files store_files = {
-    open_source, open_partial,    read_file,     write_file,      settle_file,    place_file,
-    close_file,  perform_request, append_record, rewrite_journal, forget_journal, reserve_numbers};
+    open_source,    open_partial,    read_file,       write_file,    settle_file,
+    place_file,     close_file,      perform_request, append_record, rewrite_journal,
+    forget_journal, remember_result, reserve_numbers};

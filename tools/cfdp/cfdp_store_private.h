@@ -5,7 +5,10 @@
 
 #include "tools/cfdp/cfdp_store.h"
 
-#define STORE_NAME 64 /* of a file of the state folder */
+#define STORE_PAST "past" /* results, and the file before it */
+#define STORE_PAST_OLD "past.old"
+#define STORE_PAST_MAX (INT64_C(256) << 10) /* octets of each, about */
+#define STORE_NAME 64                       /* of a file of the state folder */
 
 struct store_file {
     int fd;

@@ -88,6 +88,16 @@ static bool has_journal(const struct cfdp_store *s, struct cfdp_id id)
     return faccessat(s->state, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+static void restore_results(const struct cfdp_store *s, struct cfdp *e, const char *name)
+{
+    size_t len = 0;
+    int rc;
+    uint8_t *results = read_all(s->state, name, 2 * STORE_PAST_MAX, &len, &rc);
+    if (results != NULL)
+        cfdp_remembered(e, slice_of(results, len));
+    free(results);
+}
+
 int store_restore(struct cfdp_store *s, struct cfdp *e, tick now,
                   void (*said)(void *context, const char *journal, int error), void *context)
 {
@@ -97,6 +107,8 @@ int store_restore(struct cfdp_store *s, struct cfdp *e, tick now,
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir == NULL)
         return helio_from_errno(errno);
+    restore_results(s, e, STORE_PAST_OLD);
+    restore_results(s, e, STORE_PAST);
     while ((d = readdir(dir)) != NULL) {
         const char *kind = read_state_name(d->d_name, &id);
         if (kind != NULL && strcmp(kind, "log") == 0) {
