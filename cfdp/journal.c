@@ -319,12 +319,21 @@ static void read_eof(struct cfdp_transaction *t, struct reader *r)
     t->phase = CFDP_COMPLETING;
 }
 
+/* Those of the other role, or what cannot follow the result, are damage. */
+static bool may_follow(const struct cfdp_transaction *t, unsigned kind)
+{
+    if (kind == RECORD_PHASE || kind == RECORD_PAUSED)
+        return true;
+    if (t->is_sender || kind == RECORD_PROGRESS)
+        return t->is_sender && kind == RECORD_PROGRESS;
+    return t->phase < CFDP_PERFORMING || kind == RECORD_REQUEST;
+}
+
 static void read_record(struct cfdp_transaction *t, struct slice record)
 {
     struct reader r = reader_of(record.data, record.len);
     const unsigned kind = reader_byte(&r);
-    const bool late = !t->is_sender && t->phase >= CFDP_PERFORMING;
-    r.bad = late && kind != RECORD_REQUEST && kind != RECORD_PHASE && kind != RECORD_PAUSED;
+    r.bad = !may_follow(t, kind);
     switch (kind) {
     case RECORD_REQUEST:
         read_request(t, &r);
