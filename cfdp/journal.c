@@ -296,7 +296,8 @@ static void read_phase(struct cfdp_transaction *t, struct reader *r)
     t->status = (enum cfdp_file_status)(status & 3);
     t->fault_at_peer = !t->is_sender && (status & FAULT_AT_PEER) != 0;
     read_responses(t, r);
-    r->bad = r->bad || (t->is_sender && phase != CFDP_EOF_SENT && phase != CFDP_AWAITING_FINISHED);
+    const bool cancelled = phase == CFDP_EOF_SENT && t->condition != CFDP_NO_ERROR;
+    r->bad = r->bad || (t->is_sender && !cancelled && phase != CFDP_AWAITING_FINISHED);
     t->phase = t->is_sender ? (enum cfdp_phase)phase : CFDP_FINISHING;
 }
 
