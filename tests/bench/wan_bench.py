@@ -3,7 +3,7 @@
 """RAF frames over a wide area network: helio-sle provider, helio-emu stream, helio-sle user; beside them plain TCP through nothing.
 
 usage: wan_bench.py BIN [--rate RATE] [--line RATE] [--delays 0ms,50ms,200ms] [--seconds S] [--rounds N] [--source waits|does-not-wait]
-                    [--without-relay yes|no] [--json FILE]
+                    [--limit SIZE] [--without-relay yes|no] [--json FILE]
 
 Each round runs, one after the other: plain TCP (bench_tcp), provider and user without relay, and with the relay at each delay (one way,
 both directions). Of each run: the value of each second, delay and jitter of the frames, what the relay tells of itself. All processes
@@ -83,7 +83,8 @@ def frames(options, delay):
         try:
             if delay is not None:
                 running.append(begin(program(options, "helio-emu", "stream", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{station}",
-                                             "--rate", options.line, "--rate-return", options.line, "--delay", delay, "--json", account),
+                                             "--rate", options.line, "--rate-return", options.line, "--delay", delay, "--limit", options.limit,
+                                             "--json", account),
                                      os.path.join(folder, "relay.log"), ", ready"))
             result, seconds = receive(options, station if delay is None else relay, folder)
         finally:
@@ -122,6 +123,7 @@ def main():
     p.add_argument("--seconds", type=int, default=5)
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--source", choices=("waits", "does-not-wait"), default="does-not-wait")
+    p.add_argument("--limit", default="auto", help="octets in transit in the relay; auto leaves a rate of 1.2 Gbit/s at 200 ms no room to catch up")
     p.add_argument("--without-relay", choices=("yes", "no"), default="yes", help="first a run without the relay")
     p.add_argument("--json")
     options = p.parse_args()
