@@ -35,15 +35,21 @@ def eid(node, service):
     return b"\x82\x02\x82" + head(node) + head(service)
 
 
+def group(number, service):
+    """The endpoint of a group (imc), as a destination of bundle()."""
+    return b"\x82\x03\x82" + head(number) + head(service)
+
+
 def block(kind, number, data, flags=0):
     return b"\x85" + head(kind) + head(number) + head(flags) + b"\x00" + head(len(data), 2) + data
 
 
 def bundle(source, destination, sequence, payload=b"x", blocks=b"", lifetime_ms=3600000, flags=0, fragment=None, created=None, report_to=None):
-    """Source, destination, report_to (the source): (node, service); blocks: encoded; flags: of the bundle; fragment: (offset, total); created: DTN time, ms."""
+    """Source, destination (or what group() returns), report_to (the source): (node, service); blocks: encoded; flags: of the bundle; fragment: (offset, total); created: DTN time, ms."""
     created = (int(time.time()) - EPOCH) * 1000 if created is None else created
     form, flags = (b"\x89\x07", flags) if fragment is None else (b"\x8b\x07", flags | IS_FRAGMENT)
-    primary = form + head(flags) + b"\x01" + eid(*destination) + eid(*source) + eid(*(report_to or source)) + b"\x82" + head(created) + head(sequence)
+    to = destination if isinstance(destination, bytes) else eid(*destination)
+    primary = form + head(flags) + b"\x01" + to + eid(*source) + eid(*(report_to or source)) + b"\x82" + head(created) + head(sequence)
     primary += head(lifetime_ms) + (b"" if fragment is None else head(fragment[0]) + head(fragment[1])) + b"\x42"
     primary += struct.pack(">H", crc16(primary + b"\x00\x00"))
     return b"\x9f" + primary + blocks + block(1, 1, payload) + b"\xff"

@@ -72,20 +72,27 @@ class Reader:
         return found
 
 
+def begin(s, name):
+    """Begins a session; returns what follows the node's SESS_INIT. None: it ended."""
+    s.sendall(CONTACT + init(name))
+    seen = b""
+    while len(seen) < 27 or len(seen) < 31 + struct.unpack_from(">H", seen, 25)[0]:
+        seen += (got := s.recv(1 << 16))
+        if not got:
+            return None
+    assert seen[6] == INIT
+    return seen[31 + struct.unpack_from(">H", seen, 25)[0]:]
+
+
 def session(tcp, until, answer):
     """One session, to its end. Returns the transfers that came."""
     came = 0
     with socket.create_connection(("127.0.0.1", tcp)) as s:
-        s.sendall(CONTACT + init("ipn:99.0"))
         s.settimeout(0.2)
-        seen = b""
-        while len(seen) < 27 or len(seen) < 31 + struct.unpack_from(">H", seen, 25)[0]:
-            seen += (got := s.recv(1 << 16))
-            if not got:
-                return came
-        at = 31 + struct.unpack_from(">H", seen, 25)[0]
-        assert seen[6] == INIT
-        reader, out, first = Reader(), b"", seen[at:]
+        first = begin(s, "ipn:99.0")
+        if first is None:
+            return came
+        reader, out = Reader(), b""
         while time.monotonic() < until:
             ready = select.select([s], [s] if out else [], [], 0.1)
             try:
