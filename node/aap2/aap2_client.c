@@ -323,6 +323,7 @@ static void take_registered(struct aap2_client *c)
         alarm_set(&c->patience, TICK_NEVER);
         c->reader.responses = !c->subscriber;
         c->reader.payload_max = c->payload_max;
+        c->reader.skips_long = true;
         return;
     }
     const bool taken = r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED &&

@@ -60,8 +60,10 @@ struct aap2_registration {
     bool subscriber;
     const char *endpoint;
     const char *secret;
-    uint32_t window;      /* subscriber: deliveries not yet answered; 0 = 1 */
-    uint64_t payload_max; /* subscriber: longest payload, bytes */
+    uint32_t window; /* subscriber: deliveries not yet answered; 0 = 1 */
+    /* Subscriber: longest payload, bytes. A longer one arrives empty, with its true length in
+     * adu->payload_length: it is answered like any other. */
+    uint64_t payload_max;
 };
 
 /* Registers, once welcomed. AAP2_OPEN or AAP2_FAILED follows. */

@@ -84,7 +84,7 @@ static int reserve_bytes(struct aap2_reader *r, size_t want)
 /* Long payloads go straight to where they belong. */
 static bool reads_payload(const struct aap2_reader *r)
 {
-    return r->payload != NULL && unread(r) == 0 && r->payload_need >= AHEAD_LEAST;
+    return r->payload != NULL && !r->skips && unread(r) == 0 && r->payload_need >= AHEAD_LEAST;
 }
 
 uint8_t *aap2_reader_space(struct aap2_reader *r, size_t *len)
@@ -132,10 +132,11 @@ static int take_length(struct aap2_reader *r)
 static int begin_payload(struct aap2_reader *r, Aap2__AAPMessage *m)
 {
     uint64_t n = m->adu->payload_length;
-    if (n > r->payload_max || n > SIZE_MAX / 8)
+    r->skips = r->skips_long && n > r->payload_max;
+    if (!r->skips && (n > r->payload_max || n > SIZE_MAX / 8))
         return HELIO_EFORMAT;
     size_t head = r->find_head_room != NULL ? r->find_head_room(r, m->adu) : r->head_room;
-    r->payload = buf_new(head, (size_t)n + r->tail_room);
+    r->payload = buf_new(head, (r->skips ? 0 : (size_t)n) + r->tail_room);
     r->payload_need = n;
     r->adu = m;
     if (n >= AHEAD_LEAST)
@@ -175,7 +176,7 @@ static int take_message(struct aap2_reader *r, Aap2__AAPMessage **message,
 static int take_payload(struct aap2_reader *r, Aap2__AAPMessage **message, struct buf **payload)
 {
     size_t n = unread(r) < r->payload_need ? unread(r) : (size_t)r->payload_need;
-    if (n > 0 && r->payload != NULL)
+    if (n > 0 && r->payload != NULL && !r->skips)
         memcpy(buf_append(r->payload, n), r->ahead + r->off, n);
     r->off += n;
     r->payload_need -= n;

@@ -33,6 +33,10 @@ struct aap2_reader {
      * be set after aap2_reader_init. */
     size_t (*find_head_room)(const struct aap2_reader *r, const Aap2__BundleADU *m);
     uint64_t payload_max;
+    /* A payload beyond payload_max is skipped and given out empty, instead of HELIO_EFORMAT: who
+     * receives answers it in its turn, and others can follow. May be set after
+     * aap2_reader_init. */
+    bool skips_long;
     size_t piece_max; /* of what is read ahead, once messages are short; 0: 8 kB */
     /* the rest is its own */
     uint8_t *ahead;       /* bytes read ahead; [off, len) are not yet used */
@@ -42,6 +46,7 @@ struct aap2_reader {
     uint32_t shift;
     bool sized;
     int error;           /* sticky */
+    bool skips;          /* the payload stays empty */
     struct buf *payload; /* being filled */
     uint64_t payload_need;
     Aap2__AAPMessage *adu; /* whose payload it is */

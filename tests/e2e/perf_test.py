@@ -119,6 +119,21 @@ class PerfTest(unittest.TestCase):
         out, err = self.end(self.client("-D", "200k", "-R", "10M", "--linger", "4"), 1)
         self.assertIn("4 confirmed by the node, 0 acknowledged, 4 missing", out)
 
+    def test_too_long_a_bundle(self):
+        """Anyone can send one: the server counts it and has the next ones."""
+        self.node()
+        path = self.lab.path("server.json")
+        server = self.server("--payload-max", "1000", "--json", path)
+        out, _ = self.end(self.client("-P", "1001", "-n", "3", "-W", "3", "--linger", "1"), 1)
+        self.assertIn("3 confirmed by the node, 0 acknowledged, 3 missing", out)
+        out, _ = self.end(self.client("-P", "1000", "-n", "3", "-W", "3"), 0)
+        self.assertIn("3 acknowledged, 0 missing", out)
+        server.send_signal(signal.SIGINT)
+        self.end(server, 0)
+        with open(path, encoding="utf-8") as f:
+            said = json.load(f)
+        self.assertEqual((said["bundles"], said["foreign"]), (3, 3), said)
+
     def test_second_server(self):
         self.node()
         self.server()

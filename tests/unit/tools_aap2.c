@@ -289,6 +289,39 @@ START_TEST(payload_limit)
 }
 END_TEST
 
+/* Cut anywhere, what is too long is skipped, and the next message is whole. */
+START_TEST(too_long_is_skipped)
+{
+    struct stream s = {0};
+    put_adu(&s, 1, PAYLOAD_MAX + 1);
+    const size_t first = s.len;
+    put_adu(&s, 2, 300);
+    for (size_t piece = 1; piece <= first; piece += 1 + piece / 3) {
+        struct aap2_reader r;
+        Aap2__AAPMessage *m;
+        Aap2__AAPResponse *a;
+        struct buf *b;
+        size_t at = 0, n = 0;
+        aap2_reader_init(&r, false, 40, 16, PAYLOAD_MAX);
+        r.skips_long = true;
+        while (n < 2) {
+            size_t fed = at < s.len ? offer(&r, &s, &at, piece) : 0;
+            for (int rc; (rc = aap2_reader_fed(&r, fed, &m, &a, &b)) != 0; fed = 0) {
+                ck_assert_int_eq(rc, 1);
+                ck_assert_uint_eq(m->adu->payload_length, n == 0 ? PAYLOAD_MAX + 1 : 300);
+                ck_assert_uint_eq(b->len, n == 0 ? 0 : 300);
+                n++;
+                buf_drop(b);
+                aap2_message_free(m);
+            }
+        }
+        ck_assert_uint_eq(at, s.len);
+        aap2_reader_fini(&r);
+    }
+    free(s.bytes);
+}
+END_TEST
+
 START_TEST(a_message_longer_than_the_read_ahead)
 {
     static char text[AAP2_MESSAGE_MAX + 100];
@@ -317,5 +350,6 @@ SUITE(tools_aap2, t)
     tcase_add_test(t, limits_of_lengths);
     tcase_add_test(t, not_protobuf);
     tcase_add_test(t, payload_limit);
+    tcase_add_test(t, too_long_is_skipped);
     tcase_add_test(t, a_message_longer_than_the_read_ahead);
 }

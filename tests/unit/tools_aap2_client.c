@@ -96,7 +96,8 @@ static void say_adu(struct lab *l, size_t len)
 {
     Aap2__BundleADU a = AAP2__BUNDLE_ADU__INIT;
     Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
-    uint8_t payload[5000] = {0};
+    uint8_t payload[6000] = {0};
+    ck_assert_uint_le(len, sizeof payload);
     a.payload_length = len;
     m.msg_case = AAP2__AAPMESSAGE__MSG_ADU;
     m.adu = &a;
@@ -313,6 +314,31 @@ START_TEST(what_is_not_taken_waits)
 }
 END_TEST
 
+/* Anyone can send a bundle that is longer than the application wants: it comes empty, in its turn,
+ * and those after it come as well. */
+START_TEST(too_long_a_payload_comes_empty)
+{
+    struct lab *l = lab_open(true);
+    struct aap2_arrival a;
+    static const size_t sent[] = {5000, 5001, 6000, 10}, got[] = {5000, 0, 0, 10};
+    for (size_t i = 0; i < 4; i++)
+        say_adu(l, sent[i]);
+    run_until(l, TICK_S);
+    for (size_t i = 0; i < 4; i++) {
+        if (aap2_client_next(l->client, &a) == 0) { /* it reads on */
+            run_until(l, l->world.now + TICK_S);
+            ck_assert_int_eq(aap2_client_next(l->client, &a), 1);
+        }
+        ck_assert_uint_eq(a.payload->len, got[i]);
+        ck_assert_uint_eq(a.message->adu->payload_length, sent[i]);
+        aap2_arrival_fini(&a);
+        ck_assert_int_eq(aap2_client_answer(l->client, true), 0);
+    }
+    ck_assert_int_eq(aap2_client_next(l->client, &a), 0);
+    lab_free(l);
+}
+END_TEST
+
 START_TEST(messages_queue)
 {
     struct lab *l = lab_open(false);
@@ -355,6 +381,7 @@ SUITE(tools_aap2_client, t)
     tcase_add_test(t, the_node_goes);
     tcase_add_test(t, keepalives_are_answered);
     tcase_add_test(t, what_is_not_taken_waits);
+    tcase_add_test(t, too_long_a_payload_comes_empty);
     tcase_add_test(t, messages_queue);
     tcase_add_test(t, closed_from_within);
 }
