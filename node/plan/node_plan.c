@@ -378,6 +378,15 @@ void node_plan_tick(struct node *n)
     node_plan_changed(p);
 }
 
+/* Links that were up before there was a plan: the agent reports changes only. */
+static void tell_up_links(const struct node *n, const struct router *router, tick now)
+{
+    static const struct router_link up = {.used = true, .up = true};
+    for (size_t i = 0; i < n->links_len; i++)
+        if (n->links[i] != NULL && n->links[i]->up)
+            (void)router->ops->changed(router->state, n->links[i]->index, &up, now);
+}
+
 static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
 {
     struct router other = node_router(n);
@@ -398,6 +407,7 @@ static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
     for (size_t i = 0; i < n->links_len && rc == 0; i++)
         rc = n->links[i] == NULL ? 0 : node_plan_link(n->links[i]);
     struct router router = plan_router(p->router);
+    tell_up_links(n, &router, now);
     agent_router(n->agent, &router);
     node_names_changed(n);
     drive_links(p);

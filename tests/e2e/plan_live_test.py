@@ -197,6 +197,16 @@ class PlanLiveTest(NodeCase):
         self.assertRegex(said, r"(?m)^why +the contact plan has no contact for it yet$")
         self.assertRegex(said, r"(?m)^next +the routes are asked again in (60|59) min, and when")
 
+    def test_first_plan_in_a_contact(self):
+        """The first plan comes while its contact, and the link, have been there for long: bundles go at once."""
+        self.nodes([(1, 2)], "", plans=())
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        wait_for(lambda: self.lab.control(1, "links")["links"][0]["up"])
+        self.done(1, "plan", "reload", self.write_plan(
+            "contacts:\n  - {from: 1, to: 2, start: 2020-01-01T00:00:00Z, end: 2090-01-01T00:00:00Z, rate: 100Mbit/s, both: yes, owlt: 0s}\n"))
+        self.send("ipn:2.7", b"at once")
+        self.assertEqual(rx.delivery()[1], b"at once")
+
     def late(self, text, before="", after=""):
         """Both times of a text about a bundle that is too late: arrival and end, in Unix seconds."""
         when = r"(\S+)Z \(in [\d.]+ (?:s|min|h)\)"
