@@ -37,6 +37,7 @@ may route base bp route
 may frames base frames
 may sle base sle
 may cfdp base frames cfdp
+may plans base bp/codec plans
 may erasure base erasure
 may erasure/isal erasure
 may cla os base ltp bp cla conf frames sle erasure
@@ -104,7 +105,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,cfdp,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,cfdp,plans,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
     grep -v '^bp/agent/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # plain words and short sentences; each public name has its comment; that these two can fail: style_test.py
