@@ -13,7 +13,7 @@ import time
 programs, out = sys.argv[1:3]
 commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server", "monitor"],
             "helio-bundle": ["lint", "show", "make", "sign", "verify", "encrypt", "decrypt", "explain"], "helio-store": ["check", "list", "export", "repair"],
-            "helio-frames": ["gen", "info", "convert", "fop", "farm"], "helio-plan": ["check", "convert", "show", "route", "import"],
+            "helio-frames": ["gen", "info", "convert", "fop", "farm"], "helio-plan": ["check", "convert", "show", "route", "import", "serve", "follow", "publish", "rollback", "versions"],
             "helio-cfdp": ["daemon", "put", "get", "ls", "suspend", "resume", "cancel", "link", "status"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "stream", "status", "metrics", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [], "helio-sync": ["send", "receive"],
@@ -119,6 +119,8 @@ MISTAKES = (
     ("helio-store", "repair", GONE), ("helio-store", "export", GONE, "-o", "x"), ("helio-frames", "info", GONE), ("helio-frames", "convert", GONE),
     ("helio-frames", "gen", "-n", "1", "-o", GONE), ("helio-plan", "check", GONE), ("helio-plan", "check", "wrong"), ("helio-plan", "show", "wrong"),
     ("helio-plan", "convert", "wrong", "--to", "ion"), ("helio-plan", "route", GONE, "1", "2", "1kB"),
+    ("helio-plan", "serve", GONE, "--socket", "x.sock", "--to", "ipn:2.71"), ("helio-plan", "serve", "plans", "--socket", "x.sock"), ("helio-plan", "versions", GONE),
+    ("helio-plan", "follow", GONE, "--socket", "x.sock", "--control", "x.ctl", "--owner", "ipn:1.70"), ("helio-plan", "publish", "plans", GONE), ("helio-plan", "rollback", GONE, "1"),
     ("helio-ltp", "send", "--local", "127.0.0.1:0", "--remote", "127.0.0.1:9", "--engine", "1", "--peer-engine", "2", GONE),
     ("helio-ltp", "receive", "--local", "127.0.0.1:0", "--engine", "1", "--peer-engine", "2", "--remote", "127.0.0.1:9", "--output", GONE),
     ("helio-emu", "check", GONE), ("helio-emu", "check", "wrong"), ("helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:6", "--scenario", GONE),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-plan check|convert|show|route|import: contact plans in files. This file has the command
- * line. What can go wrong: a wrong option (exit 2), a file that is no plan (exit 1, with each
- * error's line).
+ * helio-plan check|convert|show|route|import: contact plans in files; serve|follow and
+ * publish|rollback|versions: the plan service. This file has the command line. What can go wrong: a
+ * wrong option (exit 2), a file that is no plan (exit 1, with each error's line).
  */
 #include "tools/plan/helio_plan.h"
 
@@ -12,7 +12,9 @@
 #include "base/units.h"
 #include "conf/conf_arguments.h"
 #include "os/arguments.h"
+#include "os/clock.h"
 #include "os/process.h"
+#include "tools/plan/plans_service.h"
 
 const char *argp_program_version = "helio-plan " HELIO_VERSION;
 
@@ -26,6 +28,8 @@ struct command {
 struct parse {
     const struct command *command;
     struct plan_options line;
+    struct plans_options service;
+    struct eid followers[PLANS_FOLLOWERS_MAX];
     unsigned words;
 };
 
@@ -92,13 +96,82 @@ static void set_bare(struct argp_state *state, const struct argument *o, char *a
     c->overhead_min = c->overhead_ppm = 0;
 }
 
+/* A date, or a duration from now. */
+static void set_effect(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    tick t, *effect = argument_field(o, base);
+    if (plan_date(arg, effect) == 0)
+        return;
+    if (units_duration(arg, &t) < 0)
+        argument_want(state, arg, "a date, such as 2026-11-22T12:00:00Z, or a time from now: 2h");
+    *effect = tick_add(clock_wall(), t);
+}
+
+static void read_endpoint(struct argp_state *state, const char *arg, struct eid *out)
+{
+    if (eid_parse(arg, out) < 0 || eid_is_group(out) || eid_is_node(out) || eid_is_none(out))
+        argument_want(state, arg, "an endpoint of one node, such as ipn:2.71");
+}
+
+static void add_follower(struct argp_state *state, const struct argument *row, char *arg,
+                         void *base)
+{
+    struct parse *p = argument_field(row, base);
+    size_t *len = &p->service.followers_len;
+    if (*len == PLANS_FOLLOWERS_MAX)
+        argument_wrong(state, "%s is one too many; at most %d are possible", arg,
+                       PLANS_FOLLOWERS_MAX);
+    read_endpoint(state, arg, &p->followers[*len]);
+    for (size_t i = 0; i < *len; i++)
+        if (eid_equal(&p->followers[i], &p->followers[*len]))
+            argument_wrong(state, "%s is there twice", arg);
+    ++*len;
+}
+
+static void set_owner(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct parse *p = argument_field(row, base);
+    read_endpoint(state, arg, &p->service.owner);
+    (void)eid_text(&p->service.owner, p->service.owner_text);
+}
+
+static void set_group(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct eid e;
+    if (eid_parse(arg, &e) < 0 || !eid_is_group(&e))
+        argument_want(state, arg, "a multicast endpoint, such as imc:5.71");
+    *(const char **)argument_field(row, base) = arg;
+}
+
+static void take_folder_word(struct argp_state *state, const struct parse *p, char *arg,
+                             struct plan_options *o)
+{
+    if (p->words == 1)
+        o->path = arg;
+    else if (p->words == 2 && p->command->run == command_publish)
+        o->plan = arg;
+    else if (p->words != 2 || p->command->run != command_rollback)
+        argp_error(state, "\"%s\" is one word too many", arg);
+    else if (units_count(arg, PLANS_NUMBER_MAX, &o->version) < 0 || o->version == 0)
+        argument_want(state, arg, "the number of a version, such as 4");
+}
+
+/* Has the command a folder of versions as its first word? */
+static bool has_folder(const struct command *c)
+{
+    return c->run == command_serve || c->run == command_follow || c->run == command_publish ||
+           c->run == command_rollback || c->run == command_versions;
+}
+
 static void take_word(struct argp_state *state, char *arg, void *base)
 {
     struct parse *p = base;
     struct plan_options *o = &p->line;
     bool route = p->command->run == command_route;
     unsigned n = p->words++;
-    if (p->command->run == command_import && n < PLAN_NAMED_MAX)
+    if (has_folder(p->command))
+        take_folder_word(state, p, arg, o);
+    else if (p->command->run == command_import && n < PLAN_NAMED_MAX)
         o->files[o->files_len++] = arg;
     else if (n == 0)
         o->path = arg;
@@ -117,9 +190,19 @@ static void take_word(struct argp_state *state, char *arg, void *base)
 static void check_words(struct argp_state *state, void *base)
 {
     const struct parse *p = base;
-    unsigned need = p->command->run == command_route ? 4 : 1;
+    bool two = p->command->run == command_publish || p->command->run == command_rollback;
+    bool runs = p->command->run == command_serve || p->command->run == command_follow;
+    unsigned need = p->command->run == command_route ? 4 : two ? 2 : 1;
     if (p->words < need)
         argp_error(state, "a word is missing; write %s", p->command->args);
+    if (runs && p->service.socket == NULL)
+        argp_error(state, "--socket PATH is missing: the node's application socket");
+    if (p->command->run == command_serve && p->service.followers_len == 0)
+        argp_error(state, "--to ENDPOINT is missing: a follower, such as ipn:2.71");
+    if (p->command->run == command_follow && p->service.owner_text[0] == '\0')
+        argp_error(state, "--owner ENDPOINT is missing: the owner, such as ipn:1.70");
+    if (p->command->run == command_follow && p->service.control == NULL)
+        argp_error(state, "--control PATH is missing: the node's control socket");
     if (p->command->run == command_convert && p->line.to < 0)
         argp_error(state, "--to is missing; write one of: yaml, ion, hdtn");
 }
@@ -180,6 +263,68 @@ static const struct argument import_options[] = {
      FORMAT(format)},
     {0}};
 
+#define SERVICE(member) ARGUMENT_FIELD(struct parse, service.member)
+#define ALL(setter) .own = (setter), .offset = 0, .size = sizeof(struct parse)
+
+#define NODE(service_text)                                                                          \
+    {"socket",       0, "PATH", .help = "The node's application socket (required)", .group = 1,     \
+     SERVICE(socket)},                                                                              \
+        {"service",       0, "NAME", .help = service_text, .group = 2, .own = argument_set_service, \
+         SERVICE(service)},                                                                         \
+    {                                                                                               \
+        "lifetime", 'l', "TIME", .help = "Lifetime of the bundles [1d]", .group = 2,                \
+                                 .type = OPTION_DURATION, SERVICE(lifetime), .min = TICK_S,         \
+                                 .max = 3650 * (86400 * TICK_S)                                     \
+    }
+
+#define EFFECT                                                                                     \
+    {                                                                                              \
+        "effect", 'e', "TIME",                                                                     \
+            .help = "When it takes effect: a date, or a time from now; at once", .group = 1,       \
+            OWN(set_effect, effect)                                                                \
+    }
+
+static const struct argument serve_options[] = {
+    NODE("Service of our endpoint [70]"),
+    {"to", 0, "ENDPOINT", .help = "A follower, such as ipn:2.71 (required); may be repeated",
+     .group = 1, ALL(add_follower)},
+    {"group", 0, "ENDPOINT", .help = "Send each version once to this multicast endpoint first",
+     .group = 2, .own = set_group, SERVICE(group)},
+    {"again", 0, "TIME", .help = "Push a version again until the follower says it has it [1h]",
+     .group = 2, .type = OPTION_DURATION, SERVICE(again), .min = TICK_S,
+     .max = 3650 * (86400 * TICK_S)},
+    {"pause", 0, "TIME", .help = "Between two answers to a follower that asks [10s]", .group = 2,
+     .type = OPTION_DURATION, SERVICE(pause), .min = 0, .max = 86400 * TICK_S},
+    {0}};
+static const struct argument follow_options[] = {
+    NODE("Service of our endpoint [71]"),
+    {"owner", 0, "ENDPOINT", .help = "The owner, such as ipn:1.70 (required)", .group = 1,
+     ALL(set_owner)},
+    {"control", 0, "PATH", .help = "The node's control socket (required)", .group = 1,
+     SERVICE(control)},
+    {"group", 0, "ENDPOINT", .help = "Receive for this multicast endpoint, too", .group = 2,
+     .own = set_group, SERVICE(group)},
+    {"ask", 0, "TIME", .help = "Ask the owner for missing versions every so long [1h]", .group = 2,
+     .type = OPTION_DURATION, SERVICE(ask), .min = TICK_S, .max = 3650 * (86400 * TICK_S)},
+    {0}};
+#define NUMBER                                                                                     \
+    {                                                                                              \
+        "number", 'n', "N", .help = "Number of the new version; the last one + 1", .group = 2,     \
+                            .type = OPTION_COUNT, FIELD(number), .min = 1, .max = PLANS_NUMBER_MAX \
+    }
+static const struct argument publish_options[] = {EFFECT, NUMBER, COMMON};
+static const struct argument rollback_options[] = {
+    EFFECT,
+    NUMBER,
+    {"json", 'j', .help = "Print JSON", .group = 9, .type = OPTION_BOOL, FIELD(json)},
+    {0}};
+static const struct argument versions_options[] = {
+    {"json", 'j', .help = "Print JSON", .group = 9, .type = OPTION_BOOL, FIELD(json)}, {0}};
+
+#define ENDS                                                                                       \
+    "\nexit codes: 0 stopped, 1 the folder or the node failed, 2 usage, or there is no such "      \
+    "folder"
+
 static const struct command commands[] = {
     {"helio-plan check", "PLAN", command_check, check_options,
      "Reads a plan and says what is in it, and what will not work: times without a light time, "
@@ -216,11 +361,48 @@ static const struct command commands[] = {
      "examples:\n"
      "  helio-plan import examples/ion.rc\n"
      "  helio-plan import examples/ion.rc -o /tmp/ion.yaml\n"
-     "\nexit codes: 0 done, 1 it could not be written, 2 a file is wrong, or usage"}};
+     "\nexit codes: 0 done, 1 it could not be written, 2 a file is wrong, or usage"},
+    {"helio-plan serve", "FOLDER", command_serve, serve_options,
+     "The owner of a plan: pushes the versions in FOLDER to its followers, and answers those that "
+     "were away, until it is stopped.\v"
+     "examples:\n"
+     "  helio-plan serve plans --socket node1.sock --to ipn:2.71 --to ipn:3.71\n" ENDS},
+    {"helio-plan follow", "FOLDER", command_follow, follow_options,
+     "A follower: keeps the owner's versions in FOLDER, and has the node follow each from its time "
+     "of effect on, until it is stopped.\v"
+     "examples:\n"
+     "  helio-plan follow plans2 --socket node2.sock --control node2.sock.ctl \\\n"
+     "      --owner ipn:1.70\n" ENDS},
+    {"helio-plan publish", "FOLDER PLAN", command_publish, publish_options,
+     "Makes PLAN the next version in the owner's FOLDER.\v"
+     "examples:\n"
+     "  helio-plan publish plans examples/plan.yaml --start 2026-11-22T12:00:00Z\n"
+     "  helio-plan publish plans examples/plan.ionrc --effect 2h \\\n"
+     "      --start 2026-11-22T12:00:00Z\n"
+     "\nexit codes: 0 done, 1 it could not be written, 2 the plan is wrong, or usage"},
+    {"helio-plan rollback", "FOLDER NUMBER", command_rollback, rollback_options,
+     "Publishes the contents of an old version as a new one.\v"
+     "examples:\n"
+     "  helio-plan rollback plans 4\n"
+     "\nexit codes: 0 done, 1 it could not be written, 2 there is no such version, or usage"},
+    {"helio-plan versions", "FOLDER", command_versions, versions_options,
+     "Prints the versions in the folder of an owner or of a follower, who follows which, and what "
+     "arrived.\v"
+     "examples:\n"
+     "  helio-plan versions plans\n"
+     "  helio-plan versions plans2 --json\n"
+     "\nexit codes: 0 done, 1 the folder cannot be read, 2 there is no such folder, or usage"}};
 
 static int run_command(const struct command *c, int argc, char **argv)
 {
     struct parse p = {.command = c, .line = {.format = -1, .to = -1, .ways = 1}};
+    p.service = (struct plans_options){.service = c->run == command_serve ? "70" : "71",
+                                       .lifetime = 86400 * TICK_S,
+                                       .again = 3600 * TICK_S,
+                                       .pause = 10 * TICK_S,
+                                       .ask = 3600 * TICK_S,
+                                       .followers = p.followers};
+    p.line.service = &p.service;
     const struct argument_table table = {.options = c->options,
                                          .args_doc = c->args,
                                          .doc = c->doc,
@@ -239,6 +421,14 @@ static const char usage[] =
     "       helio-plan route PLAN FROM TO SIZE [AT]    the route of a bundle, hop by hop\n"
     "       helio-plan import FILE... [-o FILE]        heliod's configuration from ION's or "
     "HDTN's\n"
+    "       helio-plan serve FOLDER --socket PATH --to ENDPOINT...\n"
+    "                                                  versions for many nodes\n"
+    "       helio-plan follow FOLDER --socket PATH --control PATH --owner ENDPOINT\n"
+    "                                                  a node follows them\n"
+    "       helio-plan publish FOLDER PLAN [--effect TIME]\n"
+    "                                                  a new version\n"
+    "       helio-plan rollback FOLDER NUMBER          an old one, as a new one\n"
+    "       helio-plan versions FOLDER                 which there are, who follows which\n"
     "       helio-plan --version\n"
     "PLAN is a contact plan: YAML, ION's lines or HDTN's JSON. `helio-plan COMMAND --help` "
     "shows more.\n"

@@ -11,6 +11,8 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 #define PLAN_NAMED_MAX 16
 #define PLAN_WAYS_MAX 1000
 
+struct plans_options;
+
 struct plan_options {
     const char *path;
     int format; /* -1: by the file's name */
@@ -34,6 +36,12 @@ struct plan_options {
     /* import */
     const char *files[PLAN_NAMED_MAX];
     size_t files_len;
+    /* the plan service */
+    struct plans_options *service; /* serve, follow */
+    const char *plan;              /* publish: its file; path is the folder */
+    uint64_t version;              /* rollback: the old version */
+    uint64_t number;               /* of the new one; 0: the next */
+    tick effect;                   /* since 1970; 0: at once */
 };
 
 /* A file that was read. */
@@ -58,5 +66,10 @@ int command_convert(const struct plan_options *o);
 int command_show(const struct plan_options *o);
 int command_route(const struct plan_options *o);
 int command_import(const struct plan_options *o);
+int command_publish(const struct plan_options *o);
+int command_rollback(const struct plan_options *o);
+int command_versions(const struct plan_options *o);
+int command_serve(const struct plan_options *o);
+int command_follow(const struct plan_options *o);
 
 #endif
