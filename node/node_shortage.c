@@ -35,7 +35,7 @@ static const char *key_text(const struct node *n, const struct agent_shortage *s
         [AGENT_LIMIT_USER] = "bundles.source",
         [AGENT_LIMIT_SOURCE] = "bundles.source",
         [AGENT_LIMIT_ENDPOINT] = "bundles.endpoint",
-        [AGENT_LIMIT_ASSEMBLIES] = "bundles.assemblies",
+        [AGENT_LIMIT_REASSEMBLIES] = "bundles.reassemblies",
         [AGENT_LIMIT_FRAGMENTS] = "bundles.fragments",
         [AGENT_LIMIT_FRAGMENTS_ALL] = "bundles.fragments_all",
     };
@@ -102,7 +102,7 @@ const char *node_shortage_text(const struct node *n, const struct agent_shortage
 {
     static const char *const units[] = {[AGENT_UNIT_BUNDLES] = "bundles",
                                         [AGENT_UNIT_BYTES] = "bytes",
-                                        [AGENT_UNIT_ASSEMBLIES] = "bundles in fragments",
+                                        [AGENT_UNIT_REASSEMBLIES] = "bundles in fragments",
                                         [AGENT_UNIT_FRAGMENTS] = "fragments"};
     char whose[EID_TEXT_MAX + 64], more[48] = "";
     if (s->limit == AGENT_LIMIT_NONE) {

@@ -241,7 +241,7 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(effective_limit, true, node_medium_limit(s->node), "effective_limit_bytes", IN_STORE, NULL,  \
       NULL, NULL)                                                                                  \
     X(memory, true, agent_memory_used(s->node->agent), "memory_bytes", IN_TOP, "memory_bytes",     \
-      "gauge", "memory that bundles, endpoints and assemblies take")                               \
+      "gauge", "memory that bundles, endpoints and reassemblies take")                             \
     X(memory_bytes, true, s->c->memory_bytes, "memory_bytes", IN_STATUS, "bundle_memory_bytes",    \
       "gauge", "bytes of bundles in memory: bundles.memory limits them")                           \
     X(busy_bytes, true, s->c->memory_bytes - s->c->resting_bytes, NULL, 0,                         \
@@ -274,9 +274,10 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(fragments_held, true, s->c->fragments, "fragments_held", IN_AGENT, NULL, NULL, NULL)         \
     X(fragments_going_on, true, s->c->fragments_going_on, "fragments_going_on", IN_AGENT, NULL,    \
       NULL, NULL)                                                                                  \
-    X(assemblies_begun, true, s->c->assemblies_begun, "assemblies_begun", IN_AGENT, NULL, NULL,    \
+    X(reassemblies_begun, true, s->c->reassemblies_begun, "reassemblies_begun", IN_AGENT, NULL,    \
+      NULL, NULL)                                                                                  \
+    X(reassemblies_held, true, s->c->reassemblies, "reassemblies_held", IN_AGENT, NULL, NULL,      \
       NULL)                                                                                        \
-    X(assemblies_held, true, s->c->assemblies, "assemblies_held", IN_AGENT, NULL, NULL, NULL)      \
     X(delivered, true, s->c->delivered, "delivered", IN_AGENT | IN_TOP, "deliveries_total",        \
       "counter", "application data units delivered")                                               \
     X(forwarded, true, s->c->ended[END_FORWARDED], "forwarded", IN_TOP, NULL, NULL, NULL)          \

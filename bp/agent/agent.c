@@ -65,10 +65,10 @@ static void set_defaults(struct agent_config *c)
         c->memory_bytes = c->total_bytes / 4; /* the rest is for records */
     c->seen_max = seen_limit(c);
     c->returns_max = or_default(c->returns_max, 65536);
-    c->assemblies_max = or_default(c->assemblies_max, 1024);
+    c->reassemblies_max = or_default(c->reassemblies_max, 1024);
     c->fragments_max = or_default(c->fragments_max, 4096);
     c->fragments_all_max = or_default(c->fragments_all_max, 262144);
-    c->assembly_idle = or_default(c->assembly_idle, 10 * TICK_S);
+    c->reassembly_idle = or_default(c->reassembly_idle, 10 * TICK_S);
     c->lifetime_max_ms = or_default(c->lifetime_max_ms, UINT64_MAX);
     c->source_percent = or_default(c->source_percent, 100);
     c->endpoint_percent = or_default(c->endpoint_percent, 100);
@@ -90,10 +90,10 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto by_id;
     if (hash_init(&a->registrations, seed) < 0)
         goto endpoints;
-    if (hash_init(&a->assemblies, seed) < 0)
+    if (hash_init(&a->reassemblies, seed) < 0)
         goto registrations;
     if (hash_init(&a->kinds, seed) < 0)
-        goto assemblies;
+        goto reassemblies;
     if (hash_init(&a->targets, seed) < 0)
         goto kinds;
     if (hash_init(&a->declined, seed) < 0)
@@ -121,8 +121,8 @@ targets:
     hash_fini(&a->targets);
 kinds:
     hash_fini(&a->kinds);
-assemblies:
-    hash_fini(&a->assemblies);
+reassemblies:
+    hash_fini(&a->reassemblies);
 registrations:
     hash_fini(&a->registrations);
 endpoints:
@@ -229,8 +229,8 @@ void agent_free(struct agent *a)
     free_records(a);
     endpoints_free(a);
     struct hash_node *n;
-    while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
-        fragments_free(a, container_of(n, struct reassembly, by_id));
+    while ((n = hash_walk(&a->reassemblies, NULL)) != NULL)
+        fragment_free_reassembly(a, container_of(n, struct reassembly, by_id));
     links_fini(a);
     queue_free_spent(a);
     turns_free(a);
@@ -247,7 +247,7 @@ void agent_free(struct agent *a)
     hash_fini(&a->kinds);
     hash_fini(&a->targets);
     declined_fini(a);
-    hash_fini(&a->assemblies);
+    hash_fini(&a->reassemblies);
     hash_fini(&a->registrations);
     hash_fini(&a->endpoints);
     hash_fini(&a->by_id);

@@ -54,15 +54,15 @@ struct agent_config {
      * total_bytes (memory_only: held_bytes), but 1,024 are always kept. */
     uint64_t seen_max;
     uint64_t returns_max;       /* forwarded bundles whose return is detected [65,536] */
-    uint64_t assemblies_max;    /* bundles in reassembly [1,024] */
+    uint64_t reassemblies_max;  /* bundles in reassembly [1,024] */
     uint64_t fragments_max;     /* fragments of one of them [4,096] */
     uint64_t fragments_all_max; /* of all of them [262,144] */
     /* A bundle in reassembly may be dropped for another one if it did not grow for so long [10
      * s]. */
-    tick assembly_idle;
+    tick reassembly_idle;
     /* Overriding lifetime (RFC 9171 §4.3.1): maximum time of a bundle at this node [no limit]. */
     uint64_t lifetime_max_ms;
-    /* Percentage of held_bundles, held_bytes, assemblies_max and fragments_all_max that is
+    /* Percentage of held_bundles, held_bytes, reassemblies_max and fragments_all_max that is
      * reserved, in equal shares for each peer of a link and for applications [0: none]. */
     uint64_t reserve_percent;
     uint64_t source_percent; /* percentage of the same: maximum for one source [100] */
@@ -310,7 +310,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
  * later (AGENT_OFFER_AGAIN, except after LIMIT, when its rate was not charged). AGENT_OFFER_LAST:
  * the peer has no copy any more, and cannot be informed of a refusal; then a bundle refused with
  * QUOTA, QUEUE or LIMIT also waits, even if others have room. A fragment beyond a limit of
- * fragments (assemblies_max, fragments_max, fragments_all_max) never waits: it would stop other
+ * fragments (reassemblies_max, fragments_max, fragments_all_max) never waits: it would stop other
  * bundles. */
 #define AGENT_OFFER_AGAIN 1U
 #define AGENT_OFFER_LAST 2U
@@ -481,11 +481,11 @@ const char *agent_end_text(enum agent_end e); /* static */
  *   bundles     offered = consumed + sum refused + storing + accepted_local + received
  *   bundles     accepted_local + received + restored = bundles - storing + sum ended
  *   fragments   fragments_in = fragments + sum fragments_ended
- *   assemblies  assemblies_begun = assemblies + sum assemblies_ended
+ *   reassemblies  reassemblies_begun = reassemblies + sum reassemblies_ended
  *   ADUs        delivered = ended[DELIVERED] - fragments_ended[DELIVERED]
- *                           + fragments_going_on + assemblies_ended[DELIVERED]
+ *                           + fragments_going_on + reassemblies_ended[DELIVERED]
  *
- * A fragment is a bundle. `fragments` are those for endpoints of this node; an assembly is the
+ * A fragment is a bundle. `fragments` are those for endpoints of this node; a reassembly is the
  * bundle that they will form. An application gets an ADU, whether it arrived in one bundle or in
  * fragments.
  */
@@ -496,7 +496,7 @@ struct agent_counters {
     uint64_t fragments_in, fragments, fragments_ended[END_COUNT];
     /* now: of delivered bundles of groups, which are still being forwarded */
     uint64_t fragments_going_on;
-    uint64_t assemblies_begun, assemblies, assemblies_ended[END_COUNT];
+    uint64_t reassemblies_begun, reassemblies, reassemblies_ended[END_COUNT];
     uint64_t delivered; /* ADUs */
     uint64_t send_failures, load_failures;
     uint64_t lost;    /* transmissions lost by unreliable links */
@@ -557,7 +557,7 @@ const struct agent_late *agent_late_of(const struct agent *a, const struct bundl
 
 /* What the peer of a link, or the applications, use of the node, and the share of each. */
 struct agent_share {
-    uint64_t bundles, bytes, assemblies, fragments;
+    uint64_t bundles, bytes, reassemblies, fragments;
     uint64_t share_bundles, share_bytes;
     uint64_t arriving, share_arriving; /* bytes of arriving bundles */
 };

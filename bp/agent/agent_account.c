@@ -189,7 +189,7 @@ void agent_share(const struct agent *a, uint32_t link, struct agent_share *out)
     *out = (struct agent_share){
         .bundles = x->used[QUOTA_BUNDLES],
         .bytes = x->used[QUOTA_BYTES],
-        .assemblies = x->used[QUOTA_ASSEMBLIES],
+        .reassemblies = x->used[QUOTA_REASSEMBLIES],
         .fragments = x->used[QUOTA_FRAGMENTS],
         .share_bundles = a->shares[QUOTA_BUNDLES],
         .share_bytes = a->shares[QUOTA_BYTES],

@@ -16,7 +16,7 @@ struct account {
     struct hash_node by_id;
     struct heap waiting[BUNDLE_PRIORITIES]; /* bundles that may be dropped, by expiry */
     uint64_t used[QUOTA_KINDS];
-    uint64_t pins;       /* links, bundles, assemblies and checks that refer to it */
+    uint64_t pins;       /* links, bundles, reassemblies and checks that refer to it */
     uint32_t links;      /* configured links to this peer; if any, it has a share */
     struct list sharing; /* in agent.sharers, for a peer with a share */
     bool unproven;       /* the common account of all unproven sources of a peer */

@@ -8,7 +8,7 @@
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
-    uint64_t fragments, assemblies, copies, sorted, given, waiting, verifying, resting, sending;
+    uint64_t fragments, reassemblies, copies, sorted, given, waiting, verifying, resting, sending;
 };
 
 static void check_piece(const struct forwarding *f)
@@ -213,7 +213,7 @@ static void check_queues(const struct agent *a)
     }
 }
 
-static uint64_t check_assembly(const struct reassembly *as)
+static uint64_t check_reassembly(const struct reassembly *as)
 {
     uint64_t pieces = 0;
     list_for_each (it, &as->pieces) {
@@ -233,14 +233,14 @@ static uint64_t check_assembly(const struct reassembly *as)
     return as->fragments;
 }
 
-static void check_assemblies(const struct agent *a, struct sums *s)
+static void check_reassemblies(const struct agent *a, struct sums *s)
 {
     uint64_t fragments = 0;
-    struct hash_node *n = hash_walk(&a->assemblies, NULL);
-    for (; n != NULL; n = hash_walk(&a->assemblies, n)) {
+    struct hash_node *n = hash_walk(&a->reassemblies, NULL);
+    for (; n != NULL; n = hash_walk(&a->reassemblies, n)) {
         const struct reassembly *as = container_of(n, struct reassembly, by_id);
-        fragments += check_assembly(as);
-        s->assemblies += as->state != REASSEMBLY_OVER;
+        fragments += check_reassembly(as);
+        s->reassemblies += as->state != REASSEMBLY_OVER;
         s->memory += as->joined == NULL ? 0 : as->joined->cap;
     }
     assert(fragments == s->fragments);
@@ -261,9 +261,9 @@ static void check_balance(const struct agent_counters *c)
     assert(c->offered == c->consumed + sum_of(c->refused, REFUSE_COUNT) + c->storing + accepted);
     assert(accepted + c->restored == c->bundles - c->storing + sum_of(c->ended, END_COUNT));
     assert(c->fragments_in == c->fragments + sum_of(c->fragments_ended, END_COUNT));
-    assert(c->assemblies_begun == c->assemblies + sum_of(c->assemblies_ended, END_COUNT));
+    assert(c->reassemblies_begun == c->reassemblies + sum_of(c->reassemblies_ended, END_COUNT));
     assert(c->delivered == c->ended[END_DELIVERED] - c->fragments_ended[END_DELIVERED] +
-                               c->fragments_going_on + c->assemblies_ended[END_DELIVERED]);
+                               c->fragments_going_on + c->reassemblies_ended[END_DELIVERED]);
 }
 
 void agent_check(const struct agent *a)
@@ -272,7 +272,7 @@ void agent_check(const struct agent *a)
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL; n = hash_walk(&a->by_key, n))
         check_forwarding(a, container_of(n, struct forwarding, by_key), &s);
-    check_assemblies(a, &s);
+    check_reassemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
     assert(s.sending == c->sending_bytes);
@@ -281,7 +281,7 @@ void agent_check(const struct agent *a)
     storing_check(a, s.given, s.waiting);
     assert(s.loading == a->loading_bytes);
     memory_check(a, s.resting);
-    assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
+    assert(s.fragments == c->fragments && s.reassemblies == c->reassemblies);
     turns_check(a, &a->verifying);
     assert(s.verifying == a->verifying.waiting);
     assert(s.timed == agenda_len(&a->timers) && s.ids == a->by_id.len);

@@ -19,7 +19,7 @@ struct fan {
     /* Number of copies, and one more while they are iterated: the bundle ends with the last. */
     uint64_t len;
     uint64_t delivered, forwarded; /* copies that ended so */
-    /* One of the copies is in an assembly: it is a fragment of a group's bundle. */
+    /* One of the copies is in a reassembly: it is a fragment of a group's bundle. */
     bool gathered;
     enum agent_end last; /* how the latest copy ended */
 };

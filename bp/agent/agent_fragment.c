@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reassembly of fragments for this node (RFC 9171 §5.9). Each fragment is stored and confirmed like
- * a bundle, then added to the assembly of its bundle. The fragment with the last missing bytes
+ * a bundle, then added to the reassembly of its bundle. The fragment with the last missing bytes
  * creates the whole: a record for the joined bundle, which waits in the endpoint's queue
  * (agent_join.c copies the bytes when its turn is near). When the whole ends, all fragments end.
  * The bundle's id is remembered, so that any later fragment or copy is detected.
  *
  * A fragment without new bytes ends when it is placed. A fragment that expires early leaves a gap;
  * the others stay. If the unfragmented bundle arrives, it is delivered, and the fragments end. If
- * there is no room for another assembly, an older one that does not grow is dropped. Without
+ * there is no room for another reassembly, an older one that does not grow is dropped. Without
  * memory, a stored fragment is placed later.
  */
 #include <assert.h>
@@ -29,7 +29,7 @@ static struct slice reassembly_name(const struct reassembly *as)
     return slice_of(as->id, as->id_len);
 }
 
-/* One bundle id may have several assemblies: fragments with another total length or destination
+/* One bundle id may have several reassemblies: fragments with another total length or destination
  * form a separate one, so that a false fragment cannot end the true ones. At most one of them has a
  * whole. */
 static struct reassembly *reassembly_named(struct hash_node *n, struct slice id)
@@ -43,15 +43,15 @@ static struct reassembly *reassembly_named(struct hash_node *n, struct slice id)
 }
 
 /* As a rule there are none: then a bundle's name is not made to look for them. */
-static bool no_assemblies(const struct agent *a)
+static bool no_reassemblies(const struct agent *a)
 {
-    return a->assemblies.len == 0;
+    return a->reassemblies.len == 0;
 }
 
 static struct reassembly *reassembly_first(const struct agent *a, struct slice id)
 {
-    return reassembly_named(hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len)),
-                            id);
+    return reassembly_named(
+        hash_find(&a->reassemblies, hash_bytes(a->config.seed, id.data, id.len)), id);
 }
 
 static struct reassembly *reassembly_next(const struct reassembly *as)
@@ -70,8 +70,8 @@ static struct reassembly *reassembly_with_whole(const struct agent *a, struct sl
 static void count_begin(struct agent *a, struct reassembly *as)
 {
     as->state = REASSEMBLY_GATHERING;
-    a->counters.assemblies++;
-    a->counters.assemblies_begun++;
+    a->counters.reassemblies++;
+    a->counters.reassemblies_begun++;
 }
 
 static struct reassembly *reassembly_new(struct agent *a, const struct agent_head *h,
@@ -86,23 +86,23 @@ static struct reassembly *reassembly_new(struct agent *a, const struct agent_hea
     memcpy(as->id, id.data, id.len);
     list_init(&as->pieces);
     ranges_init(&as->have);
-    hash_add(&a->assemblies, &as->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    hash_add(&a->reassemblies, &as->by_id, hash_bytes(a->config.seed, id.data, id.len));
     as->holder = quota_keep(holder);
     as->source = quota_source_id(a, h);
-    quota_add(a, holder, QUOTA_ASSEMBLIES, 1);
+    quota_add(a, holder, QUOTA_REASSEMBLIES, 1);
     as->grown = a->now.now;
     list_add_tail(&a->gathering, &as->order);
-    a->assembly_bytes += sizeof *as + as->id_len;
+    a->reassembly_bytes += sizeof *as + as->id_len;
     count_begin(a, as);
     return as;
 }
 
-void fragments_free(struct agent *a, struct reassembly *as)
+void fragment_free_reassembly(struct agent *a, struct reassembly *as)
 {
-    hash_sub(&a->assemblies, &as->by_id);
+    hash_sub(&a->reassemblies, &as->by_id);
     list_sub(&as->order);
-    a->assembly_bytes -= sizeof *as + as->id_len;
-    quota_sub(a, &as->holder, QUOTA_ASSEMBLIES, 1);
+    a->reassembly_bytes -= sizeof *as + as->id_len;
+    quota_sub(a, &as->holder, QUOTA_REASSEMBLIES, 1);
     quota_close(a, &as->holder);
     ranges_fini(&as->have);
     buf_drop(as->joined);
@@ -127,8 +127,8 @@ static void count_end(struct agent *a, struct reassembly *as, enum agent_end why
     if (as->state == REASSEMBLY_OVER)
         return;
     as->state = REASSEMBLY_OVER;
-    a->counters.assemblies--;
-    a->counters.assemblies_ended[why]++;
+    a->counters.reassemblies--;
+    a->counters.reassemblies_ended[why]++;
 }
 
 /* Without one that was counted: the caller's own hold on it, or a fragment. */
@@ -138,7 +138,7 @@ static void let_go(struct agent *a, struct reassembly *as, enum agent_end why)
     if (--as->fragments > 0)
         return;
     count_end(a, as, why);
-    fragments_free(a, as);
+    fragment_free_reassembly(a, as);
 }
 
 void fragment_leave(struct agent *a, struct reassembly *as, enum agent_end why)
@@ -154,14 +154,14 @@ static void end_pieces(struct agent *a, struct reassembly *as, enum agent_end wh
         forwarding_end(a, container_of(list_first(&as->pieces), struct forwarding, node), why);
 }
 
-/* What is missing for one more fragment, of `as` or of a new assembly. */
+/* What is missing for one more fragment, of `as` or of a new reassembly. */
 static enum agent_refusal lacking(const struct agent *a, const struct holder *holder,
                                   const struct reassembly *as)
 {
-    if ((as == NULL && a->assemblies.len >= a->limits[QUOTA_ASSEMBLIES]) ||
+    if ((as == NULL && a->reassemblies.len >= a->limits[QUOTA_REASSEMBLIES]) ||
         a->counters.fragments >= a->limits[QUOTA_FRAGMENTS])
         return REFUSE_FULL;
-    if ((as == NULL && !quota_has_room(a, holder, QUOTA_ASSEMBLIES, 1)) ||
+    if ((as == NULL && !quota_has_room(a, holder, QUOTA_REASSEMBLIES, 1)) ||
         !quota_has_room(a, holder, QUOTA_FRAGMENTS, 1))
         return REFUSE_QUOTA;
     return REFUSE_NONE;
@@ -170,11 +170,11 @@ static enum agent_refusal lacking(const struct agent *a, const struct holder *ho
 static bool source_lacks(const struct agent *a, const struct holder *holder,
                          const struct reassembly *as)
 {
-    return (as == NULL && !quota_source_has_room(a, holder, QUOTA_ASSEMBLIES, 1)) ||
+    return (as == NULL && !quota_source_has_room(a, holder, QUOTA_REASSEMBLIES, 1)) ||
            !quota_source_has_room(a, holder, QUOTA_FRAGMENTS, 1);
 }
 
-/* A fragment without room: in `as`, or in a new assembly. */
+/* A fragment without room: in `as`, or in a new reassembly. */
 struct candidate {
     const struct holder *holder;
     const struct reassembly *as; /* NULL: there is none yet */
@@ -188,7 +188,7 @@ static bool of_source(const struct candidate *x, const struct reassembly *old)
            (old->source == x->source && old->holder.source->unproven);
 }
 
-/* The assembly that grew longest ago: of the source, if the source has no room, else of the peer;
+/* The reassembly that grew longest ago: of the source, if the source has no room, else of the peer;
  * with `any` of all. It must have been idle for a while. Otherwise bundles with interleaved
  * fragments would displace each other, and none would be complete. */
 static struct reassembly *find_idle(const struct agent *a, const struct candidate *x, bool any)
@@ -196,7 +196,7 @@ static struct reassembly *find_idle(const struct agent *a, const struct candidat
     const bool by_source = source_lacks(a, x->holder, x->as);
     list_for_each (it, &a->gathering) {
         struct reassembly *old = container_of(it, struct reassembly, order);
-        if (tick_add(old->grown, a->config.assembly_idle) > a->now.now)
+        if (tick_add(old->grown, a->config.reassembly_idle) > a->now.now)
             return NULL;
         const bool same = by_source ? of_source(x, old) : old->holder.peer == x->holder->peer;
         if (old != x->as && !list_empty(&old->pieces) && (any || same))
@@ -205,7 +205,7 @@ static struct reassembly *find_idle(const struct agent *a, const struct candidat
     return NULL;
 }
 
-/* Ends an assembly. Its fragments were accepted: their end is counted, and reported if requested.
+/* Ends a reassembly. Its fragments were accepted: their end is counted, and reported if requested.
  * Their ids are not remembered, so that they may arrive again. */
 static void give_way(struct agent *a, struct reassembly *as)
 {
@@ -287,7 +287,7 @@ void fragment_entered(struct agent *a, struct forwarding *f, struct reassembly *
 
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held)
 {
-    const bool names_none = !b->id.fragment && no_assemblies(a);
+    const bool names_none = !b->id.fragment && no_reassemblies(a);
     if (names_none || !agent_is_here(a, &b->destination))
         return false;
     uint8_t id[AGENT_ID_MAX];
@@ -348,7 +348,7 @@ static void queue_whole(struct agent *a, struct reassembly *as)
     agent_place(a, as->whole);
 }
 
-/* Returns 1: it is now a piece of the assembly; 0: it has no new bytes; or HELIO_ENOMEM. */
+/* Returns 1: it is now a piece of the reassembly; 0: it has no new bytes; or HELIO_ENOMEM. */
 static int gather_pieces(struct agent *a, struct forwarding *f, const struct agent_head *h)
 {
     struct reassembly *as = f->reassembly;
@@ -445,7 +445,7 @@ static void mark_pieces(const struct agent *a, struct reassembly *as, tick last)
     }
 }
 
-/* The pieces of all assemblies of that name: their bytes are of no use any more. */
+/* The pieces of all reassemblies of that name: their bytes are of no use any more. */
 static void end_all_pieces(struct agent *a, struct slice name)
 {
     struct reassembly *next, *as = reassembly_first(a, name);
@@ -465,7 +465,7 @@ bool fragment_place(struct agent *a, struct forwarding *f, const struct agent_he
         place_fragment(a, f, h);
         return true;
     }
-    if (f->bundle->origin != BUNDLE_FROM_LINK || no_assemblies(a))
+    if (f->bundle->origin != BUNDLE_FROM_LINK || no_reassemblies(a))
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);

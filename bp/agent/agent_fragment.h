@@ -55,8 +55,8 @@ struct reassembly {
 };
 
 /* agent_fragment.c: bundles for this node that come in fragments (RFC 9171 §5.9) */
-/* Makes room for one more fragment in the assembly of its bundle. The first fragment creates the
- * assembly. Older assemblies that do not grow may be dropped for it. */
+/* Makes room for one more fragment in the reassembly of its bundle. The first fragment creates the
+ * reassembly. Older reassemblies that do not grow may be dropped for it. */
 enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
                                   const struct holder *holder, bool restored,
                                   struct reassembly **out);
@@ -70,9 +70,9 @@ void fragment_gather(struct agent *a, struct forwarding *c, const struct agent_h
 /* An unfragmented bundle of a group has arrived: ends its fragments. True: the fragments were
  * already complete. */
 bool fragment_outrun(struct agent *a, const struct agent_head *h);
-/* Removes a fragment; the assembly is freed with the last one. */
+/* Removes a fragment; the reassembly is freed with the last one. */
 void fragment_leave(struct agent *a, struct reassembly *as, enum agent_end why);
-void fragments_free(struct agent *a, struct reassembly *as);
+void fragment_free_reassembly(struct agent *a, struct reassembly *as);
 /* Is the bundle (or the bundle of this fragment) here, or was it here? Its own id is not looked
  * up. */
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held);

@@ -54,7 +54,7 @@ struct agent {
     struct agent_late late, lates[SHORTAGES]; /* the same for late bundles */
     size_t lates_at;
     struct agent_now now; /* of the last push */
-    struct hash by_key, by_id, endpoints, registrations, assemblies;
+    struct hash by_key, by_id, endpoints, registrations, reassemblies;
     /* endpoint of the node's own name, always open: the agent is its application */
     struct endpoint *admin;
     struct agenda timers; /* has a place for every forwarding */
@@ -94,13 +94,13 @@ struct agent {
     struct wastes wastes;
     struct hash declined;              /* agent_declined.c */
     struct hash peers, sources, users; /* accounts */
-    struct hash backlogs;     /* accounts, each for the bundles of one peer to one destination */
-    struct hash proven;       /* sources with accounts of their own */
-    struct hash turns;        /* of all queues */
-    struct hash link_parties; /* of all queues of links */
-    uint64_t ranks;           /* turns so far, of all queues */
-    uint64_t assembly_bytes;  /* memory of all assemblies, with their ids */
-    /* Incomplete assemblies; the one that grew longest ago is first. */
+    struct hash backlogs;      /* accounts, each for the bundles of one peer to one destination */
+    struct hash proven;        /* sources with accounts of their own */
+    struct hash turns;         /* of all queues */
+    struct hash link_parties;  /* of all queues of links */
+    uint64_t ranks;            /* turns so far, of all queues */
+    uint64_t reassembly_bytes; /* memory of all reassemblies, with their ids */
+    /* Incomplete reassemblies; the one that grew longest ago is first. */
     struct list gathering;
     uint64_t held_most;    /* held_bytes as configured; config has the present limit */
     uint64_t parties;      /* peers with a share, including this node */

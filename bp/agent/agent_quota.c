@@ -80,7 +80,7 @@ void quota_share_out(struct agent *a)
     const uint64_t limits[QUOTA_KINDS] = {
         [QUOTA_BUNDLES] = held[0] - a->reserved_share[0] * a->route_shares,
         [QUOTA_BYTES] = held[1] - a->reserved_share[1] * a->route_shares,
-        [QUOTA_ASSEMBLIES] = c->assemblies_max,
+        [QUOTA_REASSEMBLIES] = c->reassemblies_max,
         [QUOTA_FRAGMENTS] = c->fragments_all_max,
         [QUOTA_ARRIVING] = record_memory_max(a)};
     for (size_t k = 0; k < QUOTA_KINDS; k++) {
@@ -558,7 +558,7 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
     assert(used[QUOTA_BYTES] == a->counters.bytes +
                                     (a->config.memory_only ? a->counters.record_bytes : 0) -
                                     a->reserved[QUOTA_BYTES]);
-    assert(used[QUOTA_ASSEMBLIES] == a->assemblies.len);
+    assert(used[QUOTA_REASSEMBLIES] == a->reassemblies.len);
     assert(used[QUOTA_FRAGMENTS] == a->counters.fragments);
     assert(used[QUOTA_ARRIVING] == (peers ? a->counters.arriving_bytes : 0));
     for (size_t k = 0; k < QUOTA_KINDS && peers; k++)
@@ -577,7 +577,7 @@ static void check_backlogs(const struct agent *a)
             used[k] += x->used[k];
     }
     assert(used[QUOTA_BUNDLES] <= a->counters.bundles - a->reserved[QUOTA_BUNDLES]);
-    assert(used[QUOTA_ASSEMBLIES] <= a->assemblies.len);
+    assert(used[QUOTA_REASSEMBLIES] <= a->reassemblies.len);
     assert(used[QUOTA_FRAGMENTS] <= a->counters.fragments && used[QUOTA_ARRIVING] == 0);
 }
 

@@ -25,7 +25,7 @@ struct record;
 enum quota_kind {
     QUOTA_BUNDLES,
     QUOTA_BYTES,
-    QUOTA_ASSEMBLIES,
+    QUOTA_REASSEMBLIES,
     QUOTA_FRAGMENTS,
     QUOTA_ARRIVING,
     QUOTA_KINDS

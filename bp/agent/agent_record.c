@@ -260,7 +260,7 @@ static void free_unless_recalled(struct forwarding *f)
 
 static void end_copy(struct agent *a, struct forwarding *f, enum agent_end why)
 {
-    struct reassembly *as = f->reassembly; /* the assembly of a piece, or NULL */
+    struct reassembly *as = f->reassembly; /* the reassembly of a piece, or NULL */
     struct holder holder = {0};
     if (as != NULL)
         holder = quota_keep(&f->bundle->holder); /* the bundle may end now */

@@ -20,9 +20,9 @@
 
 #include "bp/agent/agent_impl.h"
 
-#define LAST_PART 20       /* 1/20 of the memory is not for bundles in a route's reserved part */
-#define RECORD_HEAD 96     /* of a head, usually */
-#define ASSEMBLY_SLACK 192 /* first ranges of an assembly, and the allocator's own of both */
+#define LAST_PART 20         /* 1/20 of the memory is not for bundles in a route's reserved part */
+#define RECORD_HEAD 96       /* of a head, usually */
+#define REASSEMBLY_SLACK 192 /* first ranges of a reassembly, and the allocator's own of both */
 
 static bool exceeds(uint64_t used, uint64_t more, uint64_t limit)
 {
@@ -74,7 +74,7 @@ static uint64_t endpoints_cost(const struct agent *a)
 
 uint64_t record_places_cost(const struct agent *a)
 {
-    return endpoints_cost(a) + a->assembly_bytes + a->assemblies.len * ASSEMBLY_SLACK +
+    return endpoints_cost(a) + a->reassembly_bytes + a->reassemblies.len * REASSEMBLY_SLACK +
            a->backlogs.len * (sizeof(struct account) + RECORD_SLACK);
 }
 
@@ -94,10 +94,10 @@ uint64_t record_memory_used(const struct agent *a)
     return a->config.memory_only ? used : used + kinds_cost(a) + a->loading_bytes;
 }
 
-/* What is made for a bundle once it is admitted: its endpoint, or its kind, or its assembly. */
+/* What is made for a bundle once it is admitted: its endpoint, or its kind, or its reassembly. */
 #define PLACE_COST (sizeof(struct endpoint) + RECORD_SLACK)
 static_assert(PLACE_COST >= sizeof(struct kind) + RECORD_SLACK &&
-                  PLACE_COST >= sizeof(struct reassembly) + ASSEMBLY_SLACK,
+                  PLACE_COST >= sizeof(struct reassembly) + REASSEMBLY_SLACK,
               "the place of any bundle");
 
 bool record_memory_room(const struct agent *a, uint64_t more)

@@ -28,7 +28,8 @@ uint64_t record_expect_charge(const struct agent *a, uint64_t bytes);
 bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out);
 /* Memory of all stored and arriving bundles; is there room for this many bytes more? */
 uint64_t record_memory_max(const struct agent *a);
-uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies */
+uint64_t
+record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, reassemblies */
 uint64_t record_memory_used(const struct agent *a);
 bool record_memory_room(const struct agent *a, uint64_t more);
 /* Could there be room for it if bundles of other accounts were displaced? */

@@ -17,7 +17,7 @@ void secure_check_values(const struct agent *a, struct bundle *b);
  * `whole`, in which the payload is not moved. */
 enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bundle *b,
                                  struct buf **made);
-/* A piece of an assembly is in memory: keeps what the verification of the joined bundle needs.
+/* A piece of a reassembly is in memory: keeps what the verification of the joined bundle needs.
  * Returns 0 or HELIO_ENOMEM. */
 int secure_piece(struct agent *a, struct reassembly *as, const struct forwarding *piece);
 /* The turn of a joined bundle has come. True: it waits for agent_verify first. */

@@ -36,14 +36,14 @@ static void find_limit(const struct agent *a, const struct shortage_of *of,
 static void find_of_fragments(const struct agent *a, const struct shortage_of *of,
                               enum agent_refusal refusal, struct agent_shortage *out)
 {
-    const uint64_t open = a->assemblies.len, all = a->counters.fragments;
-    out->unit = AGENT_UNIT_ASSEMBLIES;
-    if (!of->begun && refusal == REFUSE_FULL && open >= a->limits[QUOTA_ASSEMBLIES]) {
-        out->limit = AGENT_LIMIT_ASSEMBLIES;
+    const uint64_t open = a->reassemblies.len, all = a->counters.fragments;
+    out->unit = AGENT_UNIT_REASSEMBLIES;
+    if (!of->begun && refusal == REFUSE_FULL && open >= a->limits[QUOTA_REASSEMBLIES]) {
+        out->limit = AGENT_LIMIT_REASSEMBLIES;
         out->used = open;
-        out->most = a->limits[QUOTA_ASSEMBLIES];
+        out->most = a->limits[QUOTA_REASSEMBLIES];
     } else if (of->begun || refusal == REFUSE_FULL ||
-               !quota_lacks(a, of->holder, QUOTA_ASSEMBLIES, 1, false, out)) {
+               !quota_lacks(a, of->holder, QUOTA_REASSEMBLIES, 1, false, out)) {
         out->unit = AGENT_UNIT_FRAGMENTS;
         if (refusal == REFUSE_FULL) {
             const bool every = all >= a->limits[QUOTA_FRAGMENTS];

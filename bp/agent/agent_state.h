@@ -39,7 +39,7 @@ enum forwarding_state {
     STATE_STORING,            /* in agent.storing, or given to the binder to be stored */
     STATE_DISPATCH_PENDING,   /* between two decisions; between two calls only in agent.restored */
     STATE_NO_ROUTE,           /* in a kind of agent.unrouted_kinds */
-    STATE_REASSEMBLY_PENDING, /* in the pieces of its assembly */
+    STATE_REASSEMBLY_PENDING, /* in the pieces of its reassembly */
     STATE_COPIED,             /* in no list: its copies are in lists */
     STATE_FRONT,              /* in a band; its bytes are in memory, or being loaded */
     STATE_BACK,               /* in a band, behind the front */

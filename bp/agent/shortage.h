@@ -17,24 +17,24 @@ extern "C" {
 /* Named after the fields of agent_config. */
 enum agent_limit {
     AGENT_LIMIT_NONE,
-    AGENT_LIMIT_COUNT,      /* held_bundles */
-    AGENT_LIMIT_BYTES,      /* held_bytes */
-    AGENT_LIMIT_MEMORY,     /* total_bytes; memory_only: held_bytes */
-    AGENT_LIMIT_STORING,    /* memory_bytes, for bundles that are being stored */
-    AGENT_LIMIT_PEER,       /* the neighbour's, or the applications', part under reserve_percent */
-    AGENT_LIMIT_USER,       /* source_percent, for a user of applications */
-    AGENT_LIMIT_SOURCE,     /* source_percent */
-    AGENT_LIMIT_ENDPOINT,   /* endpoint_percent */
-    AGENT_LIMIT_QUEUE,      /* a link's bundles_max or bytes_max */
-    AGENT_LIMIT_ASSEMBLIES, /* assemblies_max */
-    AGENT_LIMIT_FRAGMENTS,  /* fragments_max */
+    AGENT_LIMIT_COUNT,    /* held_bundles */
+    AGENT_LIMIT_BYTES,    /* held_bytes */
+    AGENT_LIMIT_MEMORY,   /* total_bytes; memory_only: held_bytes */
+    AGENT_LIMIT_STORING,  /* memory_bytes, for bundles that are being stored */
+    AGENT_LIMIT_PEER,     /* the neighbour's, or the applications', part under reserve_percent */
+    AGENT_LIMIT_USER,     /* source_percent, for a user of applications */
+    AGENT_LIMIT_SOURCE,   /* source_percent */
+    AGENT_LIMIT_ENDPOINT, /* endpoint_percent */
+    AGENT_LIMIT_QUEUE,    /* a link's bundles_max or bytes_max */
+    AGENT_LIMIT_REASSEMBLIES, /* reassemblies_max */
+    AGENT_LIMIT_FRAGMENTS,    /* fragments_max */
     AGENT_LIMIT_FRAGMENTS_ALL /* fragments_all_max */
 };
 /* What `used` and `most` of struct agent_shortage count. */
 enum agent_unit {
     AGENT_UNIT_BUNDLES,
     AGENT_UNIT_BYTES,
-    AGENT_UNIT_ASSEMBLIES,
+    AGENT_UNIT_REASSEMBLIES,
     AGENT_UNIT_FRAGMENTS
 };
 struct agent_shortage {

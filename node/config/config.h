@@ -91,13 +91,13 @@ struct config {
     } store;
     struct {
         tick lifetime;
-        uint64_t max;                   /* longest bundle, bytes */
-        uint64_t extensions;            /* bytes of one bundle's extension blocks */
-        uint64_t count;                 /* bundles at the node */
-        uint64_t memory, total;         /* bytes */
-        uint64_t assemblies, fragments; /* bundles in fragments here; fragments of one */
-        uint64_t fragments_all;         /* of all */
-        tick assembly_idle;             /* then it may be dropped */
+        uint64_t max;                     /* longest bundle, bytes */
+        uint64_t extensions;              /* bytes of one bundle's extension blocks */
+        uint64_t count;                   /* bundles at the node */
+        uint64_t memory, total;           /* bytes */
+        uint64_t reassemblies, fragments; /* bundles in fragments here; fragments of one */
+        uint64_t fragments_all;           /* of all */
+        tick reassembly_idle;             /* then it may be dropped */
         tick lifetime_max;
         uint64_t reserve, source;          /* percent */
         uint64_t endpoint, reserve_queues; /* likewise */

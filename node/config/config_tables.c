@@ -175,9 +175,9 @@ const struct conf_option config_bundles[] = {
      .help = "memory of all bundles: their bytes there (a quarter at most), some 600 "
              "bytes for each, and the ids of delivered and deleted ones (an eighth at "
              "most); more are refused"},
-    {.key = "assemblies",
+    {.key = "reassemblies",
      .type = OPTION_COUNT,
-     .offset = AT(bundles.assemblies),
+     .offset = AT(bundles.reassemblies),
      .initial = "1024",
      .min = 1,
      .max = 1000000,
@@ -196,9 +196,9 @@ const struct conf_option config_bundles[] = {
      .min = 1,
      .max = 100000000,
      .help = "fragments of all of them; more are refused"},
-    {.key = "assembly_idle",
+    {.key = "reassembly_idle",
      .type = OPTION_DURATION,
-     .offset = AT(bundles.assembly_idle),
+     .offset = AT(bundles.reassembly_idle),
      .initial = "10s",
      .min = TICK_MS,
      .help =
@@ -209,7 +209,7 @@ const struct conf_option config_bundles[] = {
      .initial = "25",
      .min = 0,
      .max = 100,
-     .help = "percent of limit, count, assemblies and fragments_all that are set apart, in equal "
+     .help = "percent of limit, count, reassemblies and fragments_all that are set apart, in equal "
              "shares for each neighbour and for applications"},
     {.key = "source",
      .type = OPTION_COUNT,

@@ -103,7 +103,7 @@ static void fill_reasons(const struct agent_counters *c, json_t *o)
             json_put_number(refused, agent_refusal_text((enum agent_refusal)r), c->refused[r]);
     set_ends(o, "ended", c->ended);
     set_ends(o, "fragments_ended", c->fragments_ended);
-    set_ends(o, "assemblies_ended", c->assemblies_ended);
+    set_ends(o, "reassemblies_ended", c->reassemblies_ended);
     for (int e = 0; e < END_COUNT; e++) /* also by their own names; of bundles, but delivered */
         if (e != END_DELIVERED && e != END_NOT_STORED)
             json_put_number(o, agent_end_text((enum agent_end)e), c->ended[e]);

@@ -29,7 +29,7 @@ void control_share(const struct node *n, uint32_t link, struct json_t *o)
     json_put_number(o, "share_arriving_bytes", s.share_arriving);
     if (own)
         return;
-    json_put_number(o, "held_assemblies", s.assemblies);
+    json_put_number(o, "held_reassemblies", s.reassemblies);
     json_put_number(o, "held_fragments", s.fragments);
 }
 

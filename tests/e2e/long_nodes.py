@@ -118,7 +118,7 @@ def check_balance(number, c):
     rows = {"offered": c["consumed"] + sum(c["refused"].values()) + c["storing"] + c["accepted_local"] + c["received"] - c["offered"],
             "accepted": c["held"] - c["storing"] + sum(c["ended"].values()) - c["accepted_local"] - c["received"] - c["restored"],
             "fragments": c["fragments_held"] + sum(c["fragments_ended"].values()) - c["fragments_in"],
-            "assemblies": c["assemblies_held"] + sum(c["assemblies_ended"].values()) - c["assemblies_begun"]}
+            "reassemblies": c["reassemblies_held"] + sum(c["reassemblies_ended"].values()) - c["reassemblies_begun"]}
     if any(rows.values()):
         raise Failed(f"node {number}: counters differ by {rows}: {c}")
 

@@ -50,10 +50,10 @@ static struct agent_config config(void)
                                  .held_bundles = 40,
                                  .memory_bytes = 3000,
                                  .seen_max = 8,
-                                 .assemblies_max = 3,
+                                 .reassemblies_max = 3,
                                  .fragments_max = 6,
                                  .fragments_all_max = 12,
-                                 .assembly_idle = TICK_S,
+                                 .reassembly_idle = TICK_S,
                                  .reserve_percent = 30,
                                  .source_percent = 80,
                                  .lifetime_max_ms = 100000,
@@ -78,7 +78,7 @@ static const struct eid_pattern *pattern_of(enum pattern p)
     return &read[p];
 }
 
-static void add_ways(struct agent *a)
+static void add_members(struct agent *a)
 {
     struct eid one = eid_ipn(0, 1, 0), three = eid_ipn(0, 3, 0);
     int rc = agent_link_add(a, 0, &one, 1) | agent_link_add(a, 1, &three, 3);
@@ -368,7 +368,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         agent_restore(w.a, heads, slice_of(w.f.p, len), 100);
         w.f.p += len;
     }
-    add_ways(w.a);
+    add_members(w.a);
     agent_security(w.a, policy_of());
     w.each = size % CHECK_EACH == 0;
     for (int i = 0; i < PUSHES && w.f.p < w.f.end; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What came in is here, or left for a reason that is counted: of bundles, fragments, assemblies and
- * ADUs, each in its own unit, after every step of random histories with fragments, duplicates,
+ * What came in is here, or left for a reason that is counted: of bundles, fragments, reassemblies
+ * and ADUs, each in its own unit, after every step of random histories with fragments, duplicates,
  * expiry, refusals of the store, losses, deletions and restarts. The test keeps books of its own
  * from what it gave and what it was asked to do, and compares; agent_check asserts the agent's.
  */
@@ -178,7 +178,7 @@ static void answer_one(struct books *b)
         c->ended[END_FORWARDED] + c->delivered - before - (c->ended[END_FORWARDED] - sent);
 }
 
-static void add_ways(struct books *b)
+static void add_members(struct books *b)
 {
     struct eid_pattern p;
     struct eid one = eid_of("ipn:1.0"), three = eid_of("ipn:3.0"), here = eid_of("ipn:2.5");
@@ -198,7 +198,7 @@ static void restart(struct books *b)
     b->restored = agent_counters(b->n.a)->bundles;
     b->offered = b->confirmed = b->refused = b->stored = b->removed = b->delivered = b->sent = 0;
     b->open_len = 0;
-    add_ways(b);
+    add_members(b);
 }
 
 static void step(struct books *b)
@@ -249,17 +249,17 @@ START_TEST(every_unit_balances_at_every_step)
     b.c.status_reports = true;
     b.c.held_bundles = 25;
     b.c.memory_bytes = 4000;
-    b.c.assemblies_max = 3;
+    b.c.reassemblies_max = 3;
     b.c.fragments_max = 8;
     b.c.fragments_all_max = 14;
-    b.c.assembly_idle = TICK_S;
+    b.c.reassembly_idle = TICK_S;
     b.c.reserve_percent = (uint64_t)(_i % 3) * 30;
     b.c.source_percent = 80;
     b.c.lifetime_max_ms = 15000;
     b.c.sink = log_take;
     b.c.sink_context = &b.log;
     binder_init(&b.n, &b.c);
-    add_ways(&b);
+    add_members(&b);
     for (int i = 0; i < STEPS; i++) {
         step(&b);
         work(&b);
@@ -282,7 +282,7 @@ START_TEST(three_fragments_are_one_delivery)
     skip(&n);
     const struct agent_counters *c = agent_counters(n.a);
     ck_assert_uint_eq(c->fragments, 3);
-    ck_assert_uint_eq(c->assemblies, 1);
+    ck_assert_uint_eq(c->reassemblies, 1);
     agent_delivered(n.a, 5, true, n.now);
     drain(&n);
     ck_assert_uint_eq(c->offered, 4);
@@ -290,7 +290,7 @@ START_TEST(three_fragments_are_one_delivery)
     ck_assert_uint_eq(c->ended[END_DELIVERED], 3);
     ck_assert_uint_eq(c->ended[END_REDUNDANT], 1);
     ck_assert_uint_eq(c->fragments_ended[END_DELIVERED], 3);
-    ck_assert_uint_eq(c->assemblies_ended[END_DELIVERED], 1);
+    ck_assert_uint_eq(c->reassemblies_ended[END_DELIVERED], 1);
     ck_assert_uint_eq(c->delivered, 1);
     nothing_left(&n);
     binder_fini(&n);

@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One bundle over several links: groups and critical bundles. Each way has its own fate; the bundle
- * leaves the store when all are done.
+ * One bundle over several links: groups and critical bundles. Each copy has its own fate; the
+ * bundle leaves the store when all are done.
  */
-#include "bp_agent_ways.h"
+#include "bp_agent_members.h"
 #include "tests/unit/suite.h"
+
+/* A bundle for all three links, before an action is taken. */
+static void start_group(struct binder *n)
+{
+    start(n);
+    send_to(n, "imc:5.1", 9);
+    skip(n);
+}
+
+/* The node starts again with such a bundle in the store. */
+static void restart_group(struct binder *n)
+{
+    struct agent_config c = config_of("ipn:2.0");
+    start_group(n);
+    binder_restart(n, &c);
+}
+
+/* A link that can take the bundle, after all others were removed. */
+static void add_only_link(struct binder *n)
+{
+    add_link(n, 0, "ipn:1.0");
+    add_route(n, "imc:5.1", 0);
+    agent_expire(n->a, n->now);
+}
 
 START_TEST(a_group_has_a_copy_each)
 {
@@ -66,7 +90,7 @@ START_TEST(a_group_in_a_circle_ends)
 END_TEST
 
 /* A link that is down, or fails, holds up nobody but itself. */
-START_TEST(each_way_has_its_own_fate)
+START_TEST(each_copy_has_its_own_fate)
 {
     struct binder n;
     start(&n);
@@ -92,13 +116,11 @@ START_TEST(a_restart_makes_all_copies_again)
 {
     struct agent_config c = config_of("ipn:2.0");
     struct binder n;
-    start(&n);
-    send_to(&n, "imc:5.1", 9);
-    skip(&n);
+    start_group(&n);
     agent_sent(n.a, 2, true, n.now);
     skip(&n);
     binder_restart(&n, &c);
-    add_ways(&n);
+    add_members(&n);
     agent_expire(n.a, n.now);
     expect(&n, "load 1\nsend 2 on 0\nsend 3 on 1\nsend 4 on 2\n"); /* one load for all */
     for (uint64_t k = 2; k <= 4; k++)
@@ -108,17 +130,13 @@ START_TEST(a_restart_makes_all_copies_again)
 }
 END_TEST
 
-/* Its bytes cannot be read: all ways end, and it is counted once. */
+/* Its bytes cannot be read: all copies end, and it is counted once. */
 START_TEST(bytes_that_do_not_come)
 {
-    struct agent_config c = config_of("ipn:2.0");
     struct binder n;
-    start(&n);
-    send_to(&n, "imc:5.1", 9);
-    skip(&n);
-    binder_restart(&n, &c);
+    restart_group(&n);
     n.load_fails = true;
-    add_ways(&n);
+    add_members(&n);
     agent_expire(n.a, n.now);
     for (int i = 0; i < 20 && agent_counters(n.a)->bundles > 0; i++) {
         skip(&n);
@@ -135,18 +153,14 @@ END_TEST
 START_TEST(links_that_go)
 {
     struct binder n;
-    start(&n);
-    send_to(&n, "imc:5.1", 9);
-    skip(&n);
+    start_group(&n);
     ck_assert_int_eq(agent_link_remove(n.a, 0, n.now), 0);
     ck_assert_int_eq(agent_link_remove(n.a, 1, n.now), 0);
     expect(&n, "");
     ck_assert_int_eq(agent_link_remove(n.a, 2, n.now), 0);
     expect(&n, "");
     ck_assert_uint_eq(agent_counters(n.a)->bundles, 1);
-    add_link(&n, 0, "ipn:1.0");
-    add_route(&n, "imc:5.1", 0);
-    agent_expire(n.a, n.now);
+    add_only_link(&n);
     expect(&n, "load 1\nsend 1 on 0\n");
     agent_sent(n.a, 1, true, n.now);
     expect(&n, "remove 1\n");
@@ -158,22 +172,16 @@ END_TEST
  * answers is used. */
 START_TEST(links_that_go_during_a_load)
 {
-    struct agent_config c = config_of("ipn:2.0");
     struct binder n;
-    start(&n);
-    send_to(&n, "imc:5.1", 9);
-    skip(&n);
-    binder_restart(&n, &c);
+    restart_group(&n);
     n.load_waits = true;
-    add_ways(&n);
+    add_members(&n);
     agent_expire(n.a, n.now);
     expect(&n, "load 1\n");
     for (uint32_t i = 0; i < 3; i++)
         ck_assert_int_eq(agent_link_remove(n.a, i, n.now), 0);
     expect(&n, "");
-    add_link(&n, 0, "ipn:1.0");
-    add_route(&n, "imc:5.1", 0);
-    agent_expire(n.a, n.now);
+    add_only_link(&n);
     expect(&n, "load 1\n");
     for (int i = 0; i < 2; i++) {
         struct buf *bytes;
@@ -244,7 +252,7 @@ START_TEST(critical_over_all_routes)
 END_TEST
 
 /* Fragments of what is too long for one link, the whole for the others. */
-START_TEST(each_way_its_own_length)
+START_TEST(each_copy_its_own_length)
 {
     struct binder n;
     start(&n);
@@ -276,7 +284,7 @@ START_TEST(one_report)
     c.status_reports = true;
     struct binder n;
     binder_init(&n, &c);
-    add_ways(&n);
+    add_members(&n);
     add_route(&n, "ipn:9.*", 0);
     struct bundle b = peer_bundle("ipn:9.1", "imc:5.1", 1);
     b.flags |= BUNDLE_REPORT_FORWARDING | BUNDLE_REPORT_DELETION;
@@ -297,13 +305,13 @@ SUITE(bp_agent_copies, t)
     tcase_add_test(t, a_group_has_a_copy_each);
     tcase_add_test(t, a_relay_passes_on_to_the_others);
     tcase_add_test(t, a_group_in_a_circle_ends);
-    tcase_add_test(t, each_way_has_its_own_fate);
+    tcase_add_test(t, each_copy_has_its_own_fate);
     tcase_add_test(t, a_restart_makes_all_copies_again);
     tcase_add_test(t, bytes_that_do_not_come);
     tcase_add_test(t, links_that_go);
     tcase_add_test(t, links_that_go_during_a_load);
     tcase_add_test(t, expiry_and_deletion);
     tcase_add_test(t, critical_over_all_routes);
-    tcase_add_test(t, each_way_its_own_length);
+    tcase_add_test(t, each_copy_its_own_length);
     tcase_add_test(t, one_report);
 }

@@ -206,7 +206,7 @@ START_TEST(refusals_and_limits)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
-    c.assemblies_max = 4;
+    c.reassemblies_max = 4;
     c.fragments_max = 3;
     c.bundle_max = 300;
     relay_init(&n, &c);
@@ -229,7 +229,7 @@ START_TEST(refusals_and_limits)
     ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_FRAGMENT], 1);
     piece(&n, 2, 0, 2);
     b = piece_of(TEXT, 3, 0, 2);
-    give(&n, &b, REFUSE_FULL); /* a fifth assembly */
+    give(&n, &b, REFUSE_FULL); /* a fifth reassembly */
     b = piece_of(TEXT, 2, 2, 4);
     b.id.total = 301;
     give(&n, &b, REFUSE_TOO_LONG);
@@ -256,7 +256,7 @@ START_TEST(no_fragment_stops_its_neighbour)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
-    c.assemblies_max = 4;
+    c.reassemblies_max = 4;
     c.fragments_max = 3;
     relay_init(&n, &c);
     for (size_t at = 0; at < 6; at += 2)
@@ -388,7 +388,7 @@ START_TEST(held_bytes_count_fragments)
     struct bundle b = piece_of(TEXT, 1, 10, 20);
     give(&n, &b, REFUSE_FULL);
     b = piece_of(TEXT, 2, 10, 20);
-    give(&n, &b, REFUSE_FULL); /* and leaves no assembly behind */
+    give(&n, &b, REFUSE_FULL); /* and leaves no reassembly behind */
     drain(&n);
     binder_fini(&n);
 }

@@ -84,7 +84,7 @@ START_TEST(delivered_to_all_who_joined)
     nothing_left(&n);
     const struct agent_counters *c = agent_counters(n.a);
     ck_assert(c->delivered == 1 && c->ended[END_DELIVERED] == 3);
-    ck_assert(c->fragments_ended[END_DELIVERED] == 3 && c->assemblies_ended[END_DELIVERED] == 1);
+    ck_assert(c->fragments_ended[END_DELIVERED] == 3 && c->reassemblies_ended[END_DELIVERED] == 1);
     /* What comes again is known, also cut otherwise. */
     ck_assert_int_eq(come(&n, 1, 7, 10, 20), REFUSE_DUPLICATE);
     ck_assert_int_eq(come(&n, 1, 7, 1, 3), REFUSE_NONE);
@@ -175,13 +175,13 @@ START_TEST(no_room_to_gather)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
-    c.assemblies_max = 1;
+    c.reassemblies_max = 1;
     relay_init(&n, &c);
     go_beyond(&n);
     join(&n, 1);
     ck_assert_int_eq(come(&n, 0, 7, 0, 12), REFUSE_NONE);
     ck_assert_int_eq(come(&n, 0, 8, 0, 12), REFUSE_NONE); /* goes on only */
-    ck_assert_uint_eq(agent_counters(n.a)->assemblies, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->reassemblies, 1);
     ck_assert_int_eq(come(&n, 0, 7, 12, 20), REFUSE_NONE);
     ck_assert_uint_eq(answer_all(&n), 1);
     ck_assert_int_eq(come(&n, 0, 8, 12, 20), REFUSE_NONE);
@@ -200,8 +200,8 @@ START_TEST(at_random)
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
     c.memory_bytes = 400;
-    c.assemblies_max = 3;
-    c.assembly_idle = TICK_S;
+    c.reassemblies_max = 3;
+    c.reassembly_idle = TICK_S;
     relay_init(&n, &c);
     bool beyond = (_i & 1) != 0, joined = false;
     if (beyond)

@@ -279,8 +279,8 @@ static void init_world(struct world *w, uint64_t seed, bool scarce)
     c.total_bytes = scarce ? c.memory_bytes + 20000 + pick(w, 60000) : 0;
     c.held_bundles = pick(w, 2) == 0 ? 20 + pick(w, 200) : 0;
     c.drop_when_full = pick(w, 2) == 0;
-    c.assemblies_max = pick(w, 2) == 0 ? 6 : 0;
-    c.assembly_idle = TICK_S;
+    c.reassemblies_max = pick(w, 2) == 0 ? 6 : 0;
+    c.reassembly_idle = TICK_S;
     c.place_slice = pick(w, 3) == 0 ? 4 : 0;
     c.status_reports = true;
     c.retry_min = TICK_S / 10;
@@ -313,7 +313,7 @@ static void finish_world(struct world *w)
     agent_check(w->a);
     const struct agent_counters *k = agent_counters(w->a);
     ck_assert_uint_eq(k->bundles + k->bytes + k->memory_bytes + k->record_bytes, 0);
-    ck_assert_uint_eq(k->storing_bytes + k->sending_bytes + k->fragments + k->assemblies, 0);
+    ck_assert_uint_eq(k->storing_bytes + k->sending_bytes + k->fragments + k->reassemblies, 0);
     for (size_t i = 0; i < KEYS; i++)
         ck_assert_ptr_null(w->stored[i]);
     agent_free(w->a);

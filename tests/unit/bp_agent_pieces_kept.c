@@ -40,7 +40,7 @@ START_TEST(restored_fragments_that_do_not_fit)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
-    c.assemblies_max = c.fragments_max = 1; /* smaller than when they were stored */
+    c.reassemblies_max = c.fragments_max = 1; /* smaller than when they were stored */
     start(&n);
     piece(&n, 1, 0, 8);
     piece(&n, 1, 8, 12);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who may hold how much: a peer that takes all it can get leaves the others and the applications
- * their shares, of bundles, bytes, assemblies and fragments, also after a restart; no source has
- * more than its part; no lifetime is longer than the node allows; the assembly that has not grown
+ * their shares, of bundles, bytes, reassemblies and fragments, also after a restart; no source has
+ * more than its part; no lifetime is longer than the node allows; the reassembly that has not grown
  * for longest gives way.
  */
 #include "bp_agent_piece.h"
@@ -466,14 +466,14 @@ static void two_halves(struct binder *n, uint32_t link, uint64_t sequence)
 }
 
 /* What a source began before it proved itself, and left, gives way to what it begins then. */
-START_TEST(earlier_assemblies_give_way)
+START_TEST(earlier_reassemblies_give_way)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
     struct eid here = eid_of("ipn:2.9");
-    c.assemblies_max = 20;
+    c.reassemblies_max = 20;
     c.source_percent = 90;
-    c.assembly_idle = TICK_S;
+    c.reassembly_idle = TICK_S;
     relay_init(&n, &c);
     ck_assert_int_eq(agent_register(n.a, 1, &here, 1, n.now), 0);
     uint64_t begun = 0;
@@ -485,7 +485,7 @@ START_TEST(earlier_assemblies_give_way)
     for (uint64_t i = 1; i <= 10; i++)
         ck_assert_int_eq(one_byte(&n, 0, 100 + i), REFUSE_NONE);
     ck_assert_uint_ge(agent_counters(n.a)->ended[END_GAVE_WAY], 9);
-    ck_assert_uint_le(agent_counters(n.a)->assemblies, begun + 1);
+    ck_assert_uint_le(agent_counters(n.a)->reassemblies, begun + 1);
     binder_fini(&n);
 }
 END_TEST
@@ -494,7 +494,7 @@ START_TEST(single_fragments_do_not_stop_reassembly)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
-    c.assemblies_max = 10;
+    c.reassemblies_max = 10;
     c.reserve_percent = 30;
     c.status_reports = true;
     relay_init(&n, &c);
@@ -510,9 +510,9 @@ START_TEST(single_fragments_do_not_stop_reassembly)
     ck_assert_int_eq(one_byte(&n, 0, 9), REFUSE_NONE);
     const struct agent_counters *k = agent_counters(n.a);
     ck_assert_uint_eq(k->ended[END_GAVE_WAY], 1);
-    ck_assert_uint_eq(k->assemblies_ended[END_GAVE_WAY], 1);
+    ck_assert_uint_eq(k->reassemblies_ended[END_GAVE_WAY], 1);
     ck_assert_uint_eq(k->reports_sent, 1);
-    ck_assert_uint_eq(k->assemblies, 8);
+    ck_assert_uint_eq(k->reassemblies, 8);
     ck_assert_int_eq(one_byte(&n, 0, 10), REFUSE_QUOTA); /* the second came later */
     pass(&n, 20 * TICK_S);
     two_halves(&n, 0, 101);                            /* of the same peer */
@@ -527,7 +527,7 @@ START_TEST(who_wants_a_place_gives_one)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
-    c.assemblies_max = 10;
+    c.reassemblies_max = 10;
     c.reserve_percent = 30;
     relay_init(&n, &c);
     listen(&n, 1);
@@ -541,7 +541,7 @@ START_TEST(who_wants_a_place_gives_one)
     ck_assert_int_eq(one_byte(&n, 1, 50), REFUSE_DUPLICATE); /* still here */
     struct agent_share s;
     agent_share(n.a, 0, &s);
-    ck_assert(s.assemblies == 8 && s.fragments == 8);
+    ck_assert(s.reassemblies == 8 && s.fragments == 8);
 
     binder_restart(&n, &c);
     agent_expire(n.a, n.now);
@@ -550,7 +550,7 @@ START_TEST(who_wants_a_place_gives_one)
     pass(&n, 60 * TICK_S);
     ck_assert_int_eq(one_byte(&n, 0, 31), REFUSE_NONE);
     agent_share(n.a, 0, &s);
-    ck_assert(s.assemblies == 8 && s.fragments == 8);
+    ck_assert(s.reassemblies == 8 && s.fragments == 8);
     binder_fini(&n);
 }
 END_TEST
@@ -591,7 +591,7 @@ SUITE(bp_agent_quota, t)
     tcase_add_test(t, short_bundles_count_as_work);
     tcase_add_test(t, no_lifetime_is_for_ever);
     tcase_add_test(t, single_fragments_do_not_stop_reassembly);
-    tcase_add_test(t, earlier_assemblies_give_way);
+    tcase_add_test(t, earlier_reassemblies_give_way);
     tcase_add_test(t, who_wants_a_place_gives_one);
     tcase_add_test(t, fragments_of_all_are_limited);
 }

@@ -5,7 +5,7 @@
 #include "bp_agent_help.h"
 #include "tests/unit/suite.h"
 
-static void add_ways(struct binder *n)
+static void add_members(struct binder *n)
 {
     struct eid_pattern p;
     struct eid three = eid_of("ipn:3.0");
@@ -35,7 +35,7 @@ START_TEST(restored_bundles_go_on)
     binder_restart(&n, &c);
     ck_assert_uint_eq(agent_counters(n.a)->bundles, 3);
     ck_assert_uint_eq(agent_deadline(n.a), 0); /* it wants to know the time */
-    add_ways(&n);
+    add_members(&n);
     agent_expire(n.a, n.now);
     ck_assert_uint_eq(agent_deadline(n.a), 5 + 1000 * TICK_MS); /* what is left of 3 */
     expect(&n, "");
@@ -75,7 +75,7 @@ START_TEST(route_comes_after_a_restart)
     struct agent_bundle_info info;
     ck_assert_uint_eq(agent_bundles(n.a, &info, 1), 1);
     ck_assert_str_eq(info.state, "no route");
-    add_ways(&n);
+    add_members(&n);
     agent_link(n.a, 1, true, n.now);
     expect(&n, "load 1\nsend 1 on 1\n");
     binder_fini(&n);
@@ -232,7 +232,7 @@ START_TEST(loads_that_fail)
     ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
     drain(&n);
     binder_restart(&n, &c);
-    add_ways(&n);
+    add_members(&n);
     n.load_fails = true;
     skip(&n);
     agent_link(n.a, 1, true, n.now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory for bundle bytes goes to flows that move: bundles of a backlog that does not move, or that
  * is the largest, leave their bytes to the store. */
-#include "bp_agent_ways.h"
+#include "bp_agent_members.h"
 
 #define SIZE 1000
 #define MEMORY (20 * UINT64_C(2000)) /* more than 20 bundles of SIZE with their buffers */

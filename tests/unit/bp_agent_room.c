@@ -307,9 +307,9 @@ START_TEST(memory_of_endpoints_counts)
 }
 END_TEST
 
-/* One byte of each of many bundles: each has an assembly of its own, whose memory counts, too. */
-#define ASSEMBLY_LEAST 350 /* bytes of one, at least */
-START_TEST(memory_of_assemblies_counts)
+/* One byte of each of many bundles: each has a reassembly of its own, whose memory counts, too. */
+#define REASSEMBLY_LEAST 350 /* bytes of one, at least */
+START_TEST(memory_of_reassemblies_counts)
 {
     struct binder n;
     struct agent_config c = full_config(0);
@@ -317,7 +317,7 @@ START_TEST(memory_of_assemblies_counts)
     c.total_bytes = 2000000;
     c.memory_only = _i == 1;
     c.held_bytes = c.memory_only ? c.total_bytes : c.held_bytes;
-    c.assemblies_max = c.fragments_all_max = 1000000;
+    c.reassemblies_max = c.fragments_all_max = 1000000;
     relay_init(&n, &c);
     const struct agent_counters *k = agent_counters(n.a);
     for (uint64_t i = 1; i <= 6000; i++) {
@@ -326,10 +326,10 @@ START_TEST(memory_of_assemblies_counts)
             skip(&n);
     }
     agent_check(n.a);
-    ck_assert_uint_gt(k->assemblies, 200);
-    ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->assemblies * ASSEMBLY_LEAST,
+    ck_assert_uint_gt(k->reassemblies, 200);
+    ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->reassemblies * REASSEMBLY_LEAST,
                       c.total_bytes);
-    expect_used(n.a, c.total_bytes, k->assemblies * ASSEMBLY_LEAST);
+    expect_used(n.a, c.total_bytes, k->reassemblies * REASSEMBLY_LEAST);
     binder_fini(&n);
 }
 END_TEST
@@ -419,6 +419,6 @@ SUITE(bp_agent_room, t)
     tcase_add_test(t, after_a_restart);
     tcase_add_loop_test(t, memory_is_bounded_all_told, 0, 2);
     tcase_add_loop_test(t, memory_of_endpoints_counts, 0, 2);
-    tcase_add_loop_test(t, memory_of_assemblies_counts, 0, 2);
+    tcase_add_loop_test(t, memory_of_reassemblies_counts, 0, 2);
     tcase_add_loop_test(t, a_flood_of_all_kinds, 0, 4);
 }

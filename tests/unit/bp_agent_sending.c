@@ -3,7 +3,7 @@
  * half of it. */
 #include <limits.h>
 
-#include "bp_agent_ways.h"
+#include "bp_agent_members.h"
 
 #define SIZE 1000
 #define TOTAL UINT64_C(200000)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Endpoints with several registrations, in turn or all, and groups that are registered here. */
-#include "bp_agent_ways.h"
+#include "bp_agent_members.h"
 
 #include "base/rng.h"
 #include "tests/unit/suite.h"
@@ -169,7 +169,7 @@ START_TEST(all_of_what_came_in_fragments)
     agent_delivered(n.a, key - 1, true, n.now);
     skip(&n);
     const struct agent_counters *c = agent_counters(n.a);
-    ck_assert(c->bundles == 0 && c->delivered == 1 && c->assemblies_ended[END_DELIVERED] == 1);
+    ck_assert(c->bundles == 0 && c->delivered == 1 && c->reassemblies_ended[END_DELIVERED] == 1);
     binder_fini(&n);
 }
 END_TEST
@@ -212,7 +212,7 @@ START_TEST(random_runs)
         c.memory_bytes = rng_below(&rng, 2) ? 1000 : 0;
         struct binder n;
         binder_init(&n, &c);
-        add_ways(&n);
+        add_members(&n);
         share(&n, "ipn:2.5", AGENT_SHARE_ALL);
         share(&n, "ipn:2.6", AGENT_SHARE_PASS);
         static const char *const to[] = {"imc:5.1", "ipn:2.5", "ipn:2.6", "ipn:2.8"};

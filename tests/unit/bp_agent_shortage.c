@@ -143,12 +143,12 @@ START_TEST(of_fragments)
     static const struct {
         enum agent_limit limit;
         enum agent_unit unit;
-    } expected[] = {{AGENT_LIMIT_ASSEMBLIES, AGENT_UNIT_ASSEMBLIES},
+    } expected[] = {{AGENT_LIMIT_REASSEMBLIES, AGENT_UNIT_REASSEMBLIES},
                     {AGENT_LIMIT_FRAGMENTS, AGENT_UNIT_FRAGMENTS},
                     {AGENT_LIMIT_FRAGMENTS_ALL, AGENT_UNIT_FRAGMENTS}};
     struct binder n;
     struct agent_config c = small_config();
-    c.assemblies_max = _i == 0 ? 2 : 10;
+    c.reassemblies_max = _i == 0 ? 2 : 10;
     c.fragments_max = _i == 1 ? 2 : 10;
     c.fragments_all_max = _i == 2 ? 2 : 10;
     relay_init(&n, &c);

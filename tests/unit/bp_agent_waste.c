@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Peers that connect and take nothing: the octets that a node loads and encodes for them. */
-#include "bp_agent_ways.h"
+#include "bp_agent_members.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define SIZE (4 * MIB)

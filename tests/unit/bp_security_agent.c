@@ -224,7 +224,7 @@ START_TEST(fragments_are_verified_as_a_whole)
     cut(&n, forged, 5, 7, 2);
     drain(&n);
     ck_assert_ptr_null(strstr(n.trace, "deliver"));
-    ck_assert_uint_eq(agent_counters(n.a)->assemblies_ended[END_INSECURE], 1);
+    ck_assert_uint_eq(agent_counters(n.a)->reassemblies_ended[END_INSECURE], 1);
     ck_assert_uint_eq(failed(SECURITY_REASON_MISSING), 1);
     cut(&n, whole, 6, 6, 3);
     cut(&n, whole, 0, 6, 4);

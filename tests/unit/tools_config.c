@@ -122,7 +122,7 @@ START_TEST(a_good_file)
     ck_assert(c.bundles.status_reports);
     ck_assert_uint_eq(c.bundles.report_rate, 7);
     ck_assert_uint_eq(c.bundles.hop_limit, 33);
-    ck_assert_uint_eq(c.bundles.assemblies, 1024);
+    ck_assert_uint_eq(c.bundles.reassemblies, 1024);
     ck_assert_uint_eq(c.bundles.fragments, 9);
     ck_assert_uint_eq(c.links_len, 1);
     const struct settings *s = c.links[0].settings;

@@ -13,7 +13,7 @@
 #define DATAGRAM_MAX 65535
 #define PARTS_MAX 64
 
-struct assembly {
+struct partial {
     bool used;
     uint64_t age;
     uint32_t id;
@@ -24,7 +24,7 @@ struct assembly {
 };
 
 struct reassembly {
-    struct assembly at[REASSEMBLY_MAX];
+    struct partial at[REASSEMBLY_MAX];
     uint64_t age, lost;
 };
 
@@ -57,11 +57,11 @@ static bool same_ip(const struct watch_end *a, const struct watch_end *b)
 }
 
 /* The datagram's place: its own, a free one, or the oldest one's. */
-static struct assembly *find_place(struct reassembly *r, const struct packet *p)
+static struct partial *find_place(struct reassembly *r, const struct packet *p)
 {
-    struct assembly *best = &r->at[0];
+    struct partial *best = &r->at[0];
     for (size_t i = 0; i < REASSEMBLY_MAX; i++) {
-        struct assembly *a = &r->at[i];
+        struct partial *a = &r->at[i];
         if (a->used && a->id == p->id && same_ip(&a->from, &p->udp.from) &&
             same_ip(&a->to, &p->udp.to))
             return a;
@@ -74,7 +74,7 @@ static struct assembly *find_place(struct reassembly *r, const struct packet *p)
     return best;
 }
 
-static int begin_assembly(struct reassembly *r, struct assembly *a, const struct packet *p)
+static int begin_partial(struct reassembly *r, struct partial *a, const struct packet *p)
 {
     assert(!a->used);
     if (a->bytes == NULL)
@@ -95,10 +95,10 @@ static int begin_assembly(struct reassembly *r, struct assembly *a, const struct
 int reassembly_add(struct reassembly *r, const struct packet *p, struct watch_datagram *out)
 {
     size_t end = p->offset + p->udp.len;
-    struct assembly *a = find_place(r, p);
+    struct partial *a = find_place(r, p);
     if (end > DATAGRAM_MAX || p->udp.len == 0)
         return 0;
-    if (!a->used && begin_assembly(r, a, p) != 0)
+    if (!a->used && begin_partial(r, a, p) != 0)
         return HELIO_ENOMEM;
     assert(a->used && a->bytes != NULL && end <= DATAGRAM_MAX);
     assert(p->udp.have <= p->udp.len);

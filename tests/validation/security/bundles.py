@@ -101,7 +101,7 @@ def endpoint():
 @check
 def fragments():
     hosts = Hosts()
-    with Node(hosts, {"bundles": {"fragments": 8, "assemblies": 4}, "links": [link(hosts)]}) as node, Peer(hosts.node()) as peer:
+    with Node(hosts, {"bundles": {"fragments": 8, "reassemblies": 4}, "links": [link(hosts)]}) as node, Peer(hosts.node()) as peer:
         for n in range(20):
             peer.send(wire.xfer(n, here(payload=b"xx", stamp=(1000, 1), piece=(4 * n, 1000), lifetime_ms=10**12)))
         last, held = peer.outcome(19, 5), node.link("to-2")["held_fragments"]
@@ -109,9 +109,9 @@ def fragments():
                     held == 8 and last == "no resources")
         for n in range(20, 30):
             peer.send(wire.xfer(n, here(payload=b"xx", piece=(0, 1000))))
-        last, assemblies = peer.outcome(29, 5), node.link("to-2")["held_assemblies"]
-        yield Claim("bundles of which only fragments came (assemblies: 4)", "docs/heliod.md", "bundles for this node of which only fragments are here; more are refused",
-                    f"{assemblies} of 11 held; the last {last}", 2 <= assemblies <= 4 and last == "no resources")
+        last, reassemblies = peer.outcome(29, 5), node.link("to-2")["held_reassemblies"]
+        yield Claim("bundles of which only fragments came (reassemblies: 4)", "docs/heliod.md", "bundles for this node of which only fragments are here; more are refused",
+                    f"{reassemblies} of 11 held; the last {last}", 2 <= reassemblies <= 4 and last == "no resources")
         peer.send(wire.xfer(30, here(source=(9, 9))))
         was = peer.outcome(30, 5)
         yield Claim("another source's bundle by the same session after that", "docs/tcpcl.md", "A fragment that finds no place among fragments is refused, too", was, was == "acknowledged")

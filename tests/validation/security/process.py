@@ -367,7 +367,7 @@ LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| 
           ("| retransmissions of a checkpoint", ["ltp-udp.recovery.retries"]), ("| closed sessions remembered |", ["ltp-udp.limits.closed_sessions", "ltp-udp.limits.closed_time"]),
           ("| bundles, their bytes, those kept in memory", ["bundles.count", "store.limit", "bundles.memory", "bundles.total"]),
           ("| payloads that applications are sending", ["bundles.memory"]),
-          ("| bundles in fragments at their destination", ["bundles.assemblies", "bundles.fragments", "bundles.fragments_all"]),
+          ("| bundles in fragments at their destination", ["bundles.reassemblies", "bundles.fragments", "bundles.fragments_all"]),
           ("| reserved of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.endpoint", "bundles.lifetime_max"]), ("| reserved for each link", ["bundles.reserve_queues"]),
           ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
           ("| bundles that are arriving by links", ["bundles.total", "tcpcl.timers.transfer_idle"]),

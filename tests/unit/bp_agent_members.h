@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links to members of a group, and shared endpoints, for tests of bundles with several routes. */
-#ifndef BP_AGENT_WAYS_HELP_H
-#define BP_AGENT_WAYS_HELP_H
+#ifndef BP_AGENT_MEMBERS_H
+#define BP_AGENT_MEMBERS_H
 
 #include "bp_agent_help.h"
 
@@ -20,7 +20,7 @@ static inline void add_link(struct binder *n, uint32_t link, const char *peer)
 }
 
 /* Links 0, 1, 2 to nodes 1, 3, 4, members of group 5. */
-static inline void add_ways(struct binder *n)
+static inline void add_members(struct binder *n)
 {
     static const char *const peers[] = {"ipn:1.0", "ipn:3.0", "ipn:4.0"};
     for (uint32_t i = 0; i < 3; i++) {
@@ -36,7 +36,7 @@ static inline void start(struct binder *n)
 {
     struct agent_config c = config_of("ipn:2.0");
     binder_init(n, &c);
-    add_ways(n);
+    add_members(n);
 }
 
 static inline void send_to(struct binder *n, const char *to, uint64_t token)
