@@ -36,8 +36,8 @@ struct constant {
     __m256i part[8];
 };
 
-/* What both have of their own. The functions below are made anew for each. */
-struct ways {
+/* What the two sets of instructions do differently. The functions below are made anew for each. */
+struct instructions {
     struct constant (*prepare)(const struct gf16 *f, unsigned by);
     struct halves (*multiply)(const struct constant *c, struct halves x);
     __m256i (*transpose)(__m256i matrices); /* each eight octets: rows of bits become columns */
@@ -146,29 +146,29 @@ static PORT_INLINE uint8_t *octets_of(struct gf16_stripe *x)
 }
 
 /* a + c * b */
-static AVX2_INLINE struct halves add_product(const struct ways *w, struct halves a,
+static AVX2_INLINE struct halves add_product(const struct instructions *s, struct halves a,
                                              const struct constant *c, struct halves b)
 {
-    return add_halves(a, w->multiply(c, b));
+    return add_halves(a, s->multiply(c, b));
 }
 
-static AVX2_INLINE void ifft_layer(const struct ways *w, const struct constant *c,
+static AVX2_INLINE void ifft_layer(const struct instructions *s, const struct constant *c,
                                    struct gf16_stripe *x, struct gf16_stripe *y, size_t len)
 {
     for (size_t at = 0; at < len; at += UNIT) {
         struct halves a = get_halves(octets_of(x) + at), b = get_halves(octets_of(y) + at);
         b = add_halves(b, a);
         put_halves(octets_of(y) + at, b);
-        put_halves(octets_of(x) + at, add_product(w, a, c, b));
+        put_halves(octets_of(x) + at, add_product(s, a, c, b));
     }
 }
 
-static AVX2_INLINE void fft_layer(const struct ways *w, const struct constant *c,
+static AVX2_INLINE void fft_layer(const struct instructions *s, const struct constant *c,
                                   struct gf16_stripe *x, struct gf16_stripe *y, size_t len)
 {
     for (size_t at = 0; at < len; at += UNIT) {
         struct halves a = get_halves(octets_of(x) + at), b = get_halves(octets_of(y) + at);
-        a = add_product(w, a, c, b);
+        a = add_product(s, a, c, b);
         put_halves(octets_of(x) + at, a);
         put_halves(octets_of(y) + at, add_halves(b, a));
     }
@@ -176,7 +176,7 @@ static AVX2_INLINE void fft_layer(const struct ways *w, const struct constant *c
 
 /* Of four stripes, `apart` apart: the factors of both pairs of the lower layer, and of the upper
  * one. */
-static AVX2_INLINE void ifft_layers(const struct ways *w, const struct constant k[3],
+static AVX2_INLINE void ifft_layers(const struct instructions *s, const struct constant k[3],
                                     struct gf16_stripe *x, unsigned apart, size_t len)
 {
     uint8_t *p[] = {octets_of(x), octets_of(x + apart), octets_of(x + 2 * (size_t)apart),
@@ -186,18 +186,18 @@ static AVX2_INLINE void ifft_layers(const struct ways *w, const struct constant 
         struct halves c = get_halves(p[2] + at), d = get_halves(p[3] + at);
         b = add_halves(b, a);
         d = add_halves(d, c);
-        a = add_product(w, a, &k[0], b);
-        c = add_product(w, c, &k[1], d);
+        a = add_product(s, a, &k[0], b);
+        c = add_product(s, c, &k[1], d);
         c = add_halves(c, a);
         d = add_halves(d, b);
-        put_halves(p[0] + at, add_product(w, a, &k[2], c));
-        put_halves(p[1] + at, add_product(w, b, &k[2], d));
+        put_halves(p[0] + at, add_product(s, a, &k[2], c));
+        put_halves(p[1] + at, add_product(s, b, &k[2], d));
         put_halves(p[2] + at, c);
         put_halves(p[3] + at, d);
     }
 }
 
-static AVX2_INLINE void fft_layers(const struct ways *w, const struct constant k[3],
+static AVX2_INLINE void fft_layers(const struct instructions *s, const struct constant k[3],
                                    struct gf16_stripe *x, unsigned apart, size_t len)
 {
     uint8_t *p[] = {octets_of(x), octets_of(x + apart), octets_of(x + 2 * (size_t)apart),
@@ -205,12 +205,12 @@ static AVX2_INLINE void fft_layers(const struct ways *w, const struct constant k
     for (size_t at = 0; at < len; at += UNIT) {
         struct halves a = get_halves(p[0] + at), b = get_halves(p[1] + at);
         struct halves c = get_halves(p[2] + at), d = get_halves(p[3] + at);
-        a = add_product(w, a, &k[2], c);
-        b = add_product(w, b, &k[2], d);
+        a = add_product(s, a, &k[2], c);
+        b = add_product(s, b, &k[2], d);
         c = add_halves(c, a);
         d = add_halves(d, b);
-        a = add_product(w, a, &k[0], b);
-        c = add_product(w, c, &k[1], d);
+        a = add_product(s, a, &k[0], b);
+        c = add_product(s, c, &k[1], d);
         put_halves(p[0] + at, a);
         put_halves(p[1] + at, add_halves(b, a));
         put_halves(p[2] + at, c);
@@ -224,64 +224,66 @@ static PORT_INLINE unsigned factor_of(unsigned start, unsigned at, unsigned laye
     return (start + (at << shift)) >> (layer + shift);
 }
 
-static AVX2_INLINE void prepare_three(const struct ways *w, const struct gf16 *f,
+static AVX2_INLINE void prepare_three(const struct instructions *s, const struct gf16 *f,
                                       struct constant k[3], unsigned start, unsigned at,
                                       unsigned layer, unsigned shift)
 {
-    k[0] = w->prepare(f, factor_of(start, at, layer, shift));
-    k[1] = w->prepare(f, factor_of(start, at + (2u << layer), layer, shift));
-    k[2] = w->prepare(f, factor_of(start, at, layer + 1, shift));
+    k[0] = s->prepare(f, factor_of(start, at, layer, shift));
+    k[1] = s->prepare(f, factor_of(start, at + (2u << layer), layer, shift));
+    k[2] = s->prepare(f, factor_of(start, at, layer + 1, shift));
 }
 
-static AVX2_INLINE void run_ifft(const struct ways *w, const struct gf16 *f, struct gf16_stripe *x,
-                                 unsigned size, unsigned start, unsigned shift, size_t len)
+static AVX2_INLINE void run_ifft(const struct instructions *s, const struct gf16 *f,
+                                 struct gf16_stripe *x, unsigned size, unsigned start,
+                                 unsigned shift, size_t len)
 {
     struct constant k[3];
     unsigned layer = 0;
     for (; layer + 1 < size; layer += 2)
         for (unsigned block = 0; block < 1u << size; block += 4u << layer) {
-            prepare_three(w, f, k, start, block, layer, shift);
+            prepare_three(s, f, k, start, block, layer, shift);
             for (unsigned i = block; i < block + (1u << layer); i++)
-                ifft_layers(w, k, x + i, 1u << layer, len);
+                ifft_layers(s, k, x + i, 1u << layer, len);
         }
     for (; layer < size; layer++)
         for (unsigned block = 0; block < 1u << size; block += 2u << layer) {
-            k[0] = w->prepare(f, factor_of(start, block, layer, shift));
+            k[0] = s->prepare(f, factor_of(start, block, layer, shift));
             for (unsigned i = block; i < block + (1u << layer); i++)
-                ifft_layer(w, k, x + i, x + i + (1u << layer), len);
+                ifft_layer(s, k, x + i, x + i + (1u << layer), len);
         }
 }
 
-static AVX2_INLINE void run_fft(const struct ways *w, const struct gf16 *f, struct gf16_stripe *x,
-                                unsigned size, unsigned start, unsigned shift, size_t len)
+static AVX2_INLINE void run_fft(const struct instructions *s, const struct gf16 *f,
+                                struct gf16_stripe *x, unsigned size, unsigned start,
+                                unsigned shift, size_t len)
 {
     struct constant k[3];
     unsigned layer = size;
     if (size % 2 != 0) {
         layer--;
         for (unsigned block = 0; block < 1u << size; block += 2u << layer) {
-            k[0] = w->prepare(f, factor_of(start, block, layer, shift));
+            k[0] = s->prepare(f, factor_of(start, block, layer, shift));
             for (unsigned i = block; i < block + (1u << layer); i++)
-                fft_layer(w, k, x + i, x + i + (1u << layer), len);
+                fft_layer(s, k, x + i, x + i + (1u << layer), len);
         }
     }
     while (layer >= 2) {
         layer -= 2;
         for (unsigned block = 0; block < 1u << size; block += 4u << layer) {
-            prepare_three(w, f, k, start, block, layer, shift);
+            prepare_three(s, f, k, start, block, layer, shift);
             for (unsigned i = block; i < block + (1u << layer); i++)
-                fft_layers(w, k, x + i, 1u << layer, len);
+                fft_layers(s, k, x + i, 1u << layer, len);
         }
     }
     assert(layer == 0);
 }
 
-static AVX2_INLINE void run_scale(const struct ways *w, const struct gf16 *f, struct gf16_stripe *x,
-                                  uint16_t by, size_t len)
+static AVX2_INLINE void run_scale(const struct instructions *s, const struct gf16 *f,
+                                  struct gf16_stripe *x, uint16_t by, size_t len)
 {
-    const struct constant c = w->prepare(f, by);
+    const struct constant c = s->prepare(f, by);
     for (size_t at = 0; at < len; at += UNIT)
-        put_halves(octets_of(x) + at, w->multiply(&c, get_halves(octets_of(x) + at)));
+        put_halves(octets_of(x) + at, s->multiply(&c, get_halves(octets_of(x) + at)));
 }
 
 AVX2 static void add_stripes(struct gf16_stripe *to, const struct gf16_stripe *from, size_t len)
@@ -293,8 +295,8 @@ AVX2 static void add_stripes(struct gf16_stripe *to, const struct gf16_stripe *f
 }
 
 /* Four groups: the first halves of groups 0, 2, 1, 3 are the low octets' matrices. */
-static AVX2_INLINE void run_load(const struct ways *w, struct gf16_stripe *x, const uint8_t *octets,
-                                 size_t len)
+static AVX2_INLINE void run_load(const struct instructions *s, struct gf16_stripe *x,
+                                 const uint8_t *octets, size_t len)
 {
     assert(len <= GF16_STRIPE);
     uint8_t rest[UNIT] = {0};
@@ -307,19 +309,19 @@ static AVX2_INLINE void run_load(const struct ways *w, struct gf16_stripe *x, co
             memcpy(rest, octets + at, here);
         struct halves groups = get_halves(from);
         put_halves(octets_of(x) + at,
-                   (struct halves){w->transpose(_mm256_unpacklo_epi64(groups.low, groups.high)),
-                                   w->transpose(_mm256_unpackhi_epi64(groups.low, groups.high))});
+                   (struct halves){s->transpose(_mm256_unpacklo_epi64(groups.low, groups.high)),
+                                   s->transpose(_mm256_unpackhi_epi64(groups.low, groups.high))});
     }
 }
 
-static AVX2_INLINE void run_store(const struct ways *w, const struct gf16_stripe *x,
+static AVX2_INLINE void run_store(const struct instructions *s, const struct gf16_stripe *x,
                                   uint8_t *octets, size_t len)
 {
     assert(len <= GF16_STRIPE);
     uint8_t rest[UNIT];
     for (size_t at = 0; at < len; at += UNIT) {
         struct halves h = get_halves((const uint8_t *)x->plane + at);
-        h = (struct halves){w->transpose(h.low), w->transpose(h.high)};
+        h = (struct halves){s->transpose(h.low), s->transpose(h.high)};
         h = (struct halves){_mm256_unpacklo_epi64(h.low, h.high),
                             _mm256_unpackhi_epi64(h.low, h.high)};
         put_halves(len - at < UNIT ? rest : octets + at, h);
@@ -355,8 +357,9 @@ static AVX2_INLINE void run_store(const struct ways *w, const struct gf16_stripe
         run_store(&own, x, octets, len);                                                           \
     }
 
-static const struct ways tables = {prepare_tables, multiply_tables, transpose_bits};
-static const struct ways matrices = {prepare_matrices, multiply_matrices, transpose_matrices};
+static const struct instructions tables = {prepare_tables, multiply_tables, transpose_bits};
+static const struct instructions matrices = {prepare_matrices, multiply_matrices,
+                                             transpose_matrices};
 
 MATH_FUNCTIONS(avx2, AVX2, tables)
 MATH_FUNCTIONS(gfni, GFNI, matrices)
