@@ -506,8 +506,6 @@ bool ltp_peer_support(const struct ltp *l, uint64_t peer, struct ltp_support *ou
 
 /* "heliograph", "hdtn", …; "nothing", "trial", "repeats", "supports", "plain". Static. */
 const char *ltp_profile_name(enum ltp_profile profile);
-/* The profile of such a name. False: it is none of them. */
-bool ltp_profile_parse(const char *name, enum ltp_profile *out);
 /* The word for what the engine has learnt; static. */
 const char *ltp_learnt_name(enum ltp_learnt learnt);
 

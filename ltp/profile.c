@@ -346,17 +346,6 @@ const char *ltp_profile_name(enum ltp_profile profile)
     return names[profile];
 }
 
-bool ltp_profile_parse(const char *name, enum ltp_profile *out)
-{
-    for (int i = LTP_PROFILE_HELIOGRAPH; i <= LTP_PROFILE_AUTO; i++) {
-        if (strcmp(name, ltp_profile_name((enum ltp_profile)i)) != 0)
-            continue;
-        *out = (enum ltp_profile)i;
-        return true;
-    }
-    return false;
-}
-
 const char *ltp_learnt_name(enum ltp_learnt learnt)
 {
     static const char *const names[] = {"nothing", "trial", "repeats", "supports", "plain"};

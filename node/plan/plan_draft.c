@@ -13,15 +13,6 @@
 
 static const char *const format_names[] = {"yaml", "ion", "hdtn"};
 
-int plan_format_of(const char *name)
-{
-    for (int i = 0; i < PLAN_FORMATS; i++) {
-        if (strcmp(name, format_names[i]) == 0)
-            return i;
-    }
-    return -1;
-}
-
 const char *plan_format_name(enum plan_format format)
 {
     return format_names[format];

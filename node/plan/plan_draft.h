@@ -37,8 +37,6 @@ struct plan_draft {
 
 enum plan_format { PLAN_YAML, PLAN_ION, PLAN_HDTN, PLAN_FORMATS };
 
-/* "yaml", "ion", "hdtn"; -1: another. */
-int plan_format_of(const char *name);
 const char *plan_format_name(enum plan_format format);
 
 void plan_draft_init(struct plan_draft *d, tick start);

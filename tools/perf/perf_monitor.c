@@ -332,13 +332,3 @@ void perf_monitor_write_row(FILE *f, const struct perf_monitor_row *r)
         write_subject(f, r);
     fputc('\n', f);
 }
-
-/* This asserts in every build, with NDEBUG too: tests rely on it. */
-#undef NDEBUG
-#include <assert.h>
-
-void perf_monitor_check(const struct perf_monitor *m)
-{
-    assert(m->sessions.len <= PERF_MONITOR_OPEN && m->files <= PERF_MONITOR_FILES);
-    perf_link_check(&m->link);
-}

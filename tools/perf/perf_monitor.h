@@ -72,9 +72,6 @@ void perf_monitor_end(struct perf_monitor *m);
 
 json_t *perf_monitor_json(const struct perf_monitor *m);
 
-/* Its own invariants and those of its link, asserted. */
-void perf_monitor_check(const struct perf_monitor *m);
-
 /* perf_run.c: runs until SIGINT or SIGTERM. Returns the exit code. */
 int perf_monitor_run(const struct perf_options *o);
 

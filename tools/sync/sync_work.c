@@ -129,11 +129,6 @@ struct sync_work *sync_work_of(struct sync_entry *e, uint64_t serial)
     return w;
 }
 
-bool sync_work_queued(const struct sync_entry *e)
-{
-    return e->work != NULL && !list_empty(&e->work->order);
-}
-
 int sync_work_add(struct sync_work *w, struct list *busy, const char *peer, uint32_t number)
 {
     struct sync_owner *o = w->entry->owner;

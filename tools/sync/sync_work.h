@@ -44,7 +44,6 @@ struct sync_work *sync_work_of(struct sync_entry *e, uint64_t serial);
 /* Adds it to its owner's queue, or keeps its place there; the endpoint to answer. 0 or
  * HELIO_ENOMEM. */
 int sync_work_add(struct sync_work *w, struct list *busy, const char *peer, uint32_t number);
-bool sync_work_queued(const struct sync_entry *e);
 /* Nothing is to be done: out of the queue, without the file that it made. `forget`: its sums, too.
  */
 void sync_work_end(struct sync_entry *e, int state, bool forget);
