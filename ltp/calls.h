@@ -62,7 +62,8 @@ void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
                     enum event_outcome outcome, enum ltp_reason reason, tick now);
 void ltp_emit_timer(struct ltp *l, const struct peer *peer, struct ltp_session_id id,
                     enum event_timer timer, uint64_t serial, uint64_t attempt, tick now);
-void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link way, bool up, tick now);
+void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link direction, bool up,
+                   tick now);
 
 /* peer.c */
 struct peer *ltp_peer_find(struct ltp *l, uint64_t engine);

@@ -269,13 +269,14 @@ void ltp_emit_timer(struct ltp *l, const struct peer *peer, struct ltp_session_i
     tell_sink(l, &e);
 }
 
-void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link way, bool up, tick now)
+void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link direction, bool up,
+                   tick now)
 {
     if (l->config.sink == NULL)
         return;
     struct event e = event_make(EVENT_LINK, now);
     e.peer = peer->span.peer;
     e.has_peer = true;
-    e.cause = (int)way + (up ? 1 : 0);
+    e.cause = (int)direction + (up ? 1 : 0);
     tell_sink(l, &e);
 }

@@ -248,11 +248,11 @@ int ltp_span_remove(struct ltp *l, uint64_t peer, tick now);
  * TRANSMIT: this engine can transmit to the peer (§6.1, §6.4); while it cannot, ltp_output returns
  * nothing. RECEIVE: the peer can transmit to this engine (§6.5, §6.6); while it cannot, timers of
  * expected answers are suspended. Returns 0 or HELIO_ENOENT. */
-enum ltp_way { LTP_TRANSMIT = 1, LTP_RECEIVE = 2 };
-/* `ways`: of enum ltp_way, one or both or'ed. */
-int ltp_link_ways(struct ltp *l, uint64_t peer, unsigned ways, bool up, tick now);
+enum ltp_direction { LTP_TRANSMIT = 1, LTP_RECEIVE = 2 };
+/* `directions`: of enum ltp_direction, one or both or'ed. */
+int ltp_link_directions(struct ltp *l, uint64_t peer, unsigned directions, bool up, tick now);
 
-/* ltp_link_ways for both directions. */
+/* ltp_link_directions for both directions. */
 int ltp_link(struct ltp *l, uint64_t peer, bool up, tick now);
 
 /* The source address of the peer's datagrams, as ltp_input_from gets it: at most LTP_SOURCE_MAX

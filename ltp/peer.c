@@ -250,15 +250,15 @@ void ltp_peer_free(struct ltp *l, struct peer *p)
     free(p);
 }
 
-int ltp_link_ways(struct ltp *l, uint64_t engine, unsigned ways, bool up, tick now)
+int ltp_link_directions(struct ltp *l, uint64_t engine, unsigned directions, bool up, tick now)
 {
     ltp_export_settle(l);
     struct peer *p = ltp_peer_find(l, engine);
     if (p == NULL || p->unconfigured != NULL)
         return HELIO_ENOENT;
     ltp_peer_touch(l, p);
-    bool transmit = (ways & LTP_TRANSMIT) != 0 && p->up != up;
-    bool receive = (ways & LTP_RECEIVE) != 0 && p->hears != up;
+    bool transmit = (directions & LTP_TRANSMIT) != 0 && p->up != up;
+    bool receive = (directions & LTP_RECEIVE) != 0 && p->hears != up;
     if (!transmit && !receive)
         return 0;
     p->up = transmit ? up : p->up;
@@ -280,7 +280,7 @@ int ltp_link_ways(struct ltp *l, uint64_t engine, unsigned ways, bool up, tick n
 
 int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
 {
-    return ltp_link_ways(l, engine, LTP_TRANSMIT | LTP_RECEIVE, up, now);
+    return ltp_link_directions(l, engine, LTP_TRANSMIT | LTP_RECEIVE, up, now);
 }
 
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)

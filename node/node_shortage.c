@@ -69,7 +69,7 @@ static void write_whose(const struct node *n, const struct agent_shortage *s, ch
                  eid);
         break;
     case AGENT_LIMIT_QUEUE:
-        snprintf(out, cap, " of link %s", node_shortage_link(n, s->way));
+        snprintf(out, cap, " of link %s", node_shortage_link(n, s->to));
         break;
     case AGENT_LIMIT_MEMORY:
         snprintf(out, cap, " of memory");

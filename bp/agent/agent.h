@@ -603,7 +603,7 @@ struct agent_why {
     /* Links whose peers will never accept it. */
     uint32_t declined[ROUTER_DECLINED_MAX];
     size_t declined_len;
-    uint64_t ways; /* it has several copies: number of those left; 0: it has one route */
+    uint64_t copies; /* unfinished ones, of a bundle with several routes; 0: it has one */
 };
 /* Explains this bundle at the time of the latest push; false: not here. Changes nothing. */
 bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out);

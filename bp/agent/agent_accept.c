@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Admission of bundles. A bundle of an application (RFC 9171 §5.2) is encoded around its payload in
- * place. A bundle from a link (§5.6) keeps its bytes. Every check is done before anything changes.
- * The reason of a refusal is returned and counted. An accepted bundle is first stored. Only then it
- * is confirmed to its sender, and forwarded or delivered.
+ * Admission of bundles. A bundle of an application (agent_send, RFC 9171 §5.2) is encoded around
+ * its payload in place. A bundle from a link (agent_receive, agent_offer; §5.6) keeps its bytes.
+ * Every check is done before anything changes. An accepted bundle is first stored. Only then it is
+ * confirmed to its sender, and forwarded or delivered.
+ *
+ * The reason of a refusal is returned and counted. A link also gets it as an action REFUSED of
+ * agent_poll, with `keep`: whether the peer should keep its copy. For lack of room (admit_bundle)
+ * a bundle of agent_offer may wait instead: the link keeps it and offers it again.
  */
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_permit.h"
 #include "bp/agent/agent_security.h"
-
-static uint64_t add_sat(uint64_t x, uint64_t y)
-{
-    return y > UINT64_MAX - x ? UINT64_MAX : x + y;
-}
 
 static struct agent_qos qos_of(const struct bundle *b)
 {
@@ -48,7 +47,7 @@ static void head_of(const struct agent *a, const struct bundle *b, bool from_lin
     /* §4.3.1: an overriding lifetime, for this node only; the bundle keeps its own. */
     if (left > a->config.lifetime_max_ms)
         left = a->config.lifetime_max_ms;
-    h->expires_ms = add_sat(h->arrived_ms, left);
+    h->expires_ms = left > UINT64_MAX - h->arrived_ms ? UINT64_MAX : h->arrived_ms + left;
 }
 
 static bool expired(const struct agent *a, const struct agent_head *h)
@@ -56,11 +55,11 @@ static bool expired(const struct agent *a, const struct agent_head *h)
     return h->expires_ms <= agent_life(a) && h->expires_ms != UINT64_MAX;
 }
 
-/* Creates the record after room was found. On success the agent owns the bundle, and the record has
- * its own references to the accounts. */
-static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
-                                    const struct holder *holder, struct buf *whole,
-                                    struct record **out)
+/* Creates the record after room was found; a fragment for this node needs room in its reassembly,
+ * too. On success the agent owns the bundle, and the record its own references to the accounts. */
+static enum agent_refusal enter_bundle(struct agent *a, const struct agent_head *h,
+                                       const struct holder *holder, struct buf *whole,
+                                       struct record **out)
 {
     struct reassembly *as = NULL;
     if (h->id.fragment && agent_is_here(a, &h->destination)) {
@@ -110,15 +109,34 @@ struct offer {
     struct security_undo *undo; /* of what the security policy wrote into its buffer */
 };
 
-/* way: the link that will transmit it, TO_ENDPOINT or NO_ROUTE. */
-static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int way,
-                                       struct buf *whole, struct offer *offer, struct record **out)
+/* Notes the limit for the log (helioctl why), and whether the bundle may wait. room_found: only a
+ * limit of fragments is reached, which must not stop the link. */
+static void note_shortage(struct agent *a, const struct agent_head *h, const struct holder *holder,
+                          uint64_t bytes, struct offer *offer, bool room_found,
+                          enum agent_refusal refusal)
 {
     const bool last = (offer->how & AGENT_OFFER_LAST) != 0;
+    offer->waits = !room_found && room_waits(a, h, holder, refusal, bytes, last);
+    if (refusal == REFUSE_QUEUE && !last)
+        bound_refused(a, &holder->destination_link);
+    const struct shortage_of of = {.head = h,
+                                   .holder = holder,
+                                   .bytes = bytes,
+                                   .from = offer->from,
+                                   .fragment = room_found,
+                                   .begun = room_found && fragment_begun(a, h)};
+    shortage_note(a, &of, refusal);
+}
+
+/* Admits a bundle if there is room for it (agent_room.c). to: the link that will transmit it,
+ * TO_ENDPOINT or NO_ROUTE. */
+static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int to,
+                                       struct buf *whole, struct offer *offer, struct record **out)
+{
     struct holder holder;
     const enum receiver receiver =
-        way == TO_ENDPOINT ? endpoint_receiver(a, &h->destination) : RECEIVER_ELSEWHERE;
-    const struct link_ref ref = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
+        to == TO_ENDPOINT ? endpoint_receiver(a, &h->destination) : RECEIVER_ELSEWHERE;
+    const struct link_ref ref = to >= 0 ? link_ref(a, to) : (struct link_ref){.index = to};
     if (quota_open(a, h, receiver, ref, &holder) < 0)
         return REFUSE_NO_MEMORY;
     if (receiver == RECEIVER_READY)
@@ -127,23 +145,13 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
     const bool room_found = refusal == REFUSE_NONE;
     if (room_found)
-        refusal = admit_for(a, h, &holder, whole, out);
+        refusal = enter_bundle(a, h, &holder, whole, out);
     if (refusal == REFUSE_NONE) {
         quota_accepted(a, h, &holder);
         room_take(a, &room);
     } else {
-        /* only the limits of fragments are reached: they must not stop the neighbour's bundles */
-        offer->waits = !room_found && room_waits(a, h, &holder, refusal, whole->len, last);
-        if (refusal == REFUSE_QUEUE && !last)
-            bound_refused(a, &holder.destination_link);
-        const struct shortage_of of = {.head = h,
-                                       .holder = &holder,
-                                       .bytes = whole->len,
-                                       .from = offer->from,
-                                       .fragment = room_found,
-                                       .begun = room_found && fragment_begun(a, h)};
         room_cancel(a, &room);
-        shortage_note(a, &of, refusal);
+        note_shortage(a, h, &holder, whole->len, offer, room_found, refusal);
         quota_close(a, &holder);
     }
     return refusal;
@@ -175,12 +183,12 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     if (permitted != REFUSE_NONE)
         return permitted;
     struct agent_head h;
-    int link;
+    int to;
     head_of(a, b, false, &h);
     h.user = user;
-    const enum agent_refusal way = agent_way(a, &h, NO_LINK, &link);
-    if (way != REFUSE_NONE)
-        return way;
+    const enum agent_refusal no_route = agent_find_route(a, &h, NO_LINK, &to);
+    if (no_route != REFUSE_NONE)
+        return no_route;
     if (!endpoint_takes(a, &b->destination, b->flags))
         return REFUSE_ENDPOINT;
     secure_check_values(a, b);
@@ -193,7 +201,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     struct offer offer = {.may_wait = false, .from = NO_LINK};
     if (refusal == REFUSE_NONE)
         refusal = whole->len > a->config.bundle_max ? REFUSE_TOO_LONG
-                                                    : admit_bundle(a, &h, link, whole, &offer, &r);
+                                                    : admit_bundle(a, &h, to, whole, &offer, &r);
     if (refusal != REFUSE_NONE) {
         buf_drop(made);
         payload->off = off;
@@ -213,7 +221,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
 }
 
 /* RFC 9758 §5.4: ipn:! does not leave the node. */
-static bool resolve_ways(const struct agent *a, struct eid *e)
+static bool resolve_local(const struct agent *a, struct eid *e)
 {
     const struct eid *node = &a->config.node;
     if (eid_is_local(e) && node->scheme == EID_IPN)
@@ -257,8 +265,8 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     bundle_init(&b);
     b.destination = q->destination;
     b.report_to = q->report_to;
-    if (!request_legal(a, q) || !resolve_ways(a, &b.destination) ||
-        !resolve_ways(a, &b.report_to)) {
+    if (!request_legal(a, q) || !resolve_local(a, &b.destination) ||
+        !resolve_local(a, &b.report_to)) {
         emit_refused(a, NULL, 0, BUNDLE_FROM_APPLICATION, NO_LINK, REFUSE_INVALID);
         return REFUSE_INVALID;
     }
@@ -309,21 +317,21 @@ static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
 }
 
 static enum agent_refusal judge_bundle(struct agent *a, const struct bundle *b,
-                                       const struct agent_head *h, int from, bool again, int *link)
+                                       const struct agent_head *h, int from, bool again, int *to)
 {
     if (expired(a, h))
         return REFUSE_EXPIRED;
     enum agent_refusal refusal = judge_blocks(a, b, h, again);
     if (refusal != REFUSE_NONE)
         return refusal;
-    const enum agent_refusal way = agent_way(a, h, from, link);
-    if (way != REFUSE_NONE)
-        return way;
+    const enum agent_refusal no_route = agent_find_route(a, h, from, to);
+    if (no_route != REFUSE_NONE)
+        return no_route;
     if (!endpoint_takes(a, &b->destination, b->flags))
         return REFUSE_ENDPOINT;
     /* §4.4.3: the hop to the next node counts as well. */
     if (b->has_hops &&
-        (b->hop_count > b->hop_limit || (*link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
+        (b->hop_count > b->hop_limit || (*to != TO_ENDPOINT && b->hop_count == b->hop_limit)))
         return REFUSE_HOP_LIMIT;
     return REFUSE_NONE;
 }
@@ -496,24 +504,15 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     struct agent_head h;
     head_of(a, b, true, &h);
     h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
-    int way;
-    refusal = judge_bundle(a, b, &h, from, again, &way);
+    int to;
+    refusal = judge_bundle(a, b, &h, from, again, &to);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)
-        refusal = admit_bundle(a, &h, way, *made != NULL ? *made : whole, offer, out);
+        refusal = admit_bundle(a, &h, to, *made != NULL ? *made : whole, offer, out);
     if (refusal != REFUSE_NONE)
         report_refusal(a, &h, refusal);
     return *answer = refusal;
-}
-
-/* The record has what the policy made. */
-static void replace_bytes(struct buf **bundle, struct buf *made)
-{
-    if (made == NULL)
-        return;
-    buf_drop(*bundle);
-    *bundle = made;
 }
 
 /* For the operator: the peer hears only that it was refused, or not even that. */
@@ -546,7 +545,10 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     b.id = (struct bundle_id){0}; /* of one that cannot be read; else decoding sets all of it */
     enum agent_refusal refusal = take_bundle(a, link, bundle, &b, offer, &made, &answer, &r);
     if (r != NULL) {
-        replace_bytes(&bundle, made);
+        if (made != NULL) { /* by the security policy */
+            buf_drop(bundle);
+            bundle = made;
+        }
         r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
         r->payload_len = b.payload.len;
         r->token = token;

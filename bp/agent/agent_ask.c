@@ -74,9 +74,9 @@ static struct router_link show_link(const void *context, uint32_t link)
 }
 
 /* forbidden: as of struct asking. */
-static struct router_answer ask_way(const struct agent *a, const struct forwarding *f,
-                                    const struct agent_head *h, struct router_query *q,
-                                    int *forbidden)
+static struct router_answer query_router(const struct agent *a, const struct forwarding *f,
+                                         const struct agent_head *h, struct router_query *q,
+                                         int *forbidden)
 {
     const struct asking asking = {
         .agent = a, .forwarding = f, .head = h, .forbidden = forbidden, .query = q};
@@ -110,7 +110,8 @@ static bool is_handed_back(const struct agent *a, const struct agent_head *h)
     return returns_known(&a->returns, agent_id_hash(a->config.seed, slice_of(id, len)));
 }
 
-enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int came_from, int *link)
+enum agent_refusal agent_find_route(struct agent *a, const struct agent_head *h, int came_from,
+                                    int *link)
 {
     *link = TO_ENDPOINT;
     if (agent_is_here(a, &h->destination))
@@ -127,10 +128,10 @@ enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int ca
         .avoid = came_from,
     };
     int forbidden;
-    struct router_answer answer = ask_way(a, NULL, h, &q, &forbidden);
+    struct router_answer answer = query_router(a, NULL, h, &q, &forbidden);
     if (answer.verdict == ROUTER_NONE && q.onward && came_from != NO_LINK && is_handed_back(a, h)) {
         q.onward = false;
-        answer = ask_way(a, NULL, h, &q, &forbidden);
+        answer = query_router(a, NULL, h, &q, &forbidden);
     }
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : NO_ROUTE;
     if (answer.verdict != ROUTER_NONE)
@@ -168,7 +169,7 @@ struct ask_answer ask_router(const struct agent *a, const struct forwarding *f,
         .declined_len = declined_list(a, f, declined),
     };
     int forbidden;
-    struct router_answer answer = ask_way(a, f, h, &q, &forbidden);
+    struct router_answer answer = query_router(a, f, h, &q, &forbidden);
     if (answer.verdict == ROUTER_LINK)
         return (struct ask_answer){.link = (int)answer.link,
                                    .booking = answer.booking,

@@ -56,8 +56,8 @@ static const struct state_rules legal_states[STATE_COUNT] = {
     [STATE_REASSEMBLY_PENDING] = {RETAIN_NONE, RETAIN_REASSEMBLY_PENDING, NULL, "fragment",
                                   .stored = ALWAYS, .copy = EITHER, .timer = EITHER,
                                   .loading = EITHER},
-    [STATE_COPIED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "several ways",
-                      "several ways", .stored = ALWAYS, .whole = EITHER, .loading = EITHER,
+    [STATE_COPIED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "several routes",
+                      "several routes", .stored = ALWAYS, .whole = EITHER, .loading = EITHER,
                       .fan = ALWAYS},
     [STATE_FRONT] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, "waiting", "waiting",
                      .stored = ALWAYS, .copy = EITHER, .whole = EITHER, .queued = ALWAYS,
@@ -297,8 +297,9 @@ void agent_check(const struct agent *a)
     bound_check(a);
 }
 
-const char *const agent_states[] = {"storing",  "waiting",  "sending",      "delivering", "paused",
-                                    "no route", "fragment", "several ways", NULL};
+const char *const agent_states[] = {"storing",    "waiting",        "sending",
+                                    "delivering", "paused",         "no route",
+                                    "fragment",   "several routes", NULL};
 
 static const char *state_text(const struct forwarding *f)
 {

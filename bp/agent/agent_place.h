@@ -53,7 +53,8 @@ uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t a
 /* agent_ask.c: questions and notes to the router */
 /* The route of a bundle that is not admitted yet: TO_ENDPOINT, a link, or NO_ROUTE (there is one
  * later). Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG if it must not be fragmented. */
-enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int came_from, int *link);
+enum agent_refusal agent_find_route(struct agent *a, const struct agent_head *h, int came_from,
+                                    int *link);
 struct ask_answer {
     int link;         /* TO_ENDPOINT, a link, or NO_ROUTE */
     tick until;       /* NO_ROUTE: when to ask again */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room for a new bundle. record_room compares the bundle with each limit: of the
- * node, of the link that will transmit it, of its peer, source and endpoint. If one is reached, the
- * bundle is refused with FULL, QUEUE or QUOTA, and shortage_note records the limit for the log. The
- * peer keeps its copy and is informed by its link, or the link waits (agent_offer).
+ * Room for a new bundle. record_room compares the bundle with each limit: of the node, of the link
+ * that will transmit it, of its peer, source and endpoint. If one is reached, the bundle is refused
+ * with FULL, QUEUE or QUOTA, and shortage_note records the limit for the log.
+ *
+ * A refusal becomes an action REFUSED with `keep`, which the node passes to the adapter of the link
+ * as CLA_FULL (node/node_pump.c). The peer keeps its copy: TCPCL sends XFER_REFUSE (No Resources),
+ * LTP cancels the session (SYS_CNCLD). A link that can wait (agent_offer) stops reading instead.
  *
  * A full node with drop_when_full displaces waiting bundles to admit a new one: bundles of a lower
  * priority first, then those that expire first. It displaces only bundles that rank below the new

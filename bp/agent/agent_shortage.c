@@ -83,7 +83,7 @@ void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_ref
     if (refusal != REFUSE_FULL && refusal != REFUSE_QUOTA && refusal != REFUSE_QUEUE)
         return;
     *s = (struct agent_shortage){.bytes = of->bytes, .from = of->from};
-    s->way = link_of(a, &of->holder->destination_link);
+    s->to = link_of(a, &of->holder->destination_link);
     s->id = of->head->id;
     s->destination = of->head->destination;
     if (of->fragment)

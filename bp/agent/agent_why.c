@@ -47,7 +47,7 @@ bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out)
     out->failed = f->failed;
     out->expires = f->bundle->expires;
     out->declined_len = declined_list(a, f, out->declined);
-    out->ways = f->bundle->fan != NULL ? f->bundle->fan->len : 0;
+    out->copies = f->bundle->fan != NULL ? f->bundle->fan->len : 0;
     if (state_is_queued(f->state))
         look_at_queue(f, out);
     else if (f->state == STATE_NO_ROUTE)

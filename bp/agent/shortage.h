@@ -45,8 +45,8 @@ struct agent_shortage {
     bool idle;           /* ENDPOINT: for all endpoints without an active receiver together */
     /* SOURCE: for all unproven sources of the neighbour together (agent_quota.h). */
     bool unproven;
-    bool beside;   /* COUNT, BYTES: outside the part that queue_percent reserves */
-    int from, way; /* links: that received it, that would transmit it; negative: none */
+    bool beside;  /* COUNT, BYTES: outside the part that queue_percent reserves */
+    int from, to; /* links: that received it, that would transmit it; negative: none */
     struct bundle_id id;
     struct eid destination;
 };

@@ -446,7 +446,7 @@ int ltp_endpoint_join(struct link *l, uint64_t engine, char *why, size_t why_cap
     link_touch(l);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
     ltp_endpoint_buffers(l);
-    link_ways(l);
+    link_directions(l);
     source_warn(l);
     assert(ltp_endpoint_link(h, l->peer) == l);
     return 0;

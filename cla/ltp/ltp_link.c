@@ -257,7 +257,7 @@ static void ltp_set_link(struct cla *c, bool up)
 {
     struct link *l = link_of(c);
     l->allowed = up;
-    link_ways(l);
+    link_directions(l);
 }
 
 static void ltp_close(struct cla *c, void (*closed)(void *context), void *context)

@@ -265,12 +265,11 @@ void source_gauges(const struct link *l, struct cla_gauges *out);
 void source_status(const struct link *l, struct json_t *object);
 
 /* ltp_link_contact.c. refresh: the effective configuration, from the configured one and the
- * contact. ways: the link state of each direction; the round-trip light time, 0 if unknown. Also
- * cla_ops.contact. */
+ * contact. directions: sets the link state of each direction; of all links of an endpoint, when its
+ * wire works or fails. round_trip: its light time, 0 if unknown. Also cla_ops.contact. */
 void link_refresh(struct link *l);
-void link_ways(struct link *l);
-void ltp_endpoint_ways(
-    struct ltp_endpoint *h); /* of all its links: the wire can, or cannot, what it could */
+void link_directions(struct link *l);
+void ltp_endpoint_directions(struct ltp_endpoint *h);
 tick link_round_trip(const struct link *l);
 tick link_light(const struct link *l); /* the same, or twice the configured owlt; ns */
 void link_contact(struct cla *c, const struct cla_contact *contact);

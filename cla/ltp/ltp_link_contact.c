@@ -41,7 +41,7 @@ void link_refresh(struct link *l)
     assert(ltp_link_rto(l->config) >= RTO_LEAST);
 }
 
-void link_ways(struct link *l)
+void link_directions(struct link *l)
 {
     const unsigned both = LTP_TRANSMIT | LTP_RECEIVE;
     struct ltp *engine = l->endpoint->engine;
@@ -57,19 +57,19 @@ void link_ways(struct link *l)
     l->hears = receive;
     if (!transmit)
         outgoing_down(l);
-    int r =
-        ltp_link_ways(engine, l->peer, transmit == receive ? both : LTP_TRANSMIT, transmit, now);
+    int r = ltp_link_directions(engine, l->peer, transmit == receive ? both : LTP_TRANSMIT,
+                                transmit, now);
     assert(r == 0); /* the span exists as long as the link */
-    r = ltp_link_ways(engine, l->peer, LTP_RECEIVE, receive, now);
+    r = ltp_link_directions(engine, l->peer, LTP_RECEIVE, receive, now);
     assert(r == 0);
     (void)r;
     ltp_endpoint_kick(l->endpoint);
 }
 
-void ltp_endpoint_ways(struct ltp_endpoint *h)
+void ltp_endpoint_directions(struct ltp_endpoint *h)
 {
     list_for_each (it, &h->common.links)
-        link_ways(container_of(it, struct link, cla.node));
+        link_directions(container_of(it, struct link, cla.node));
 }
 
 tick link_round_trip(const struct link *l)
@@ -94,5 +94,5 @@ void link_contact(struct cla *c, const struct cla_contact *contact)
     if (ltp_endpoint_change(l, why, sizeof why) < 0)
         cla_say(&l->cla, 1, "the contact's rate and light time: %s", why);
     link_limits(l);
-    link_ways(l);
+    link_directions(l);
 }

@@ -45,7 +45,7 @@ void source_resolved(void *link)
     assert(!l->endpoint->busy && !l->endpoint->framed);
     if (remote_name_update(&l->remote, l->endpoint->io, &l->to, &level, text)) {
         source_set(l);
-        link_ways(l);
+        link_directions(l);
     }
     if (text[0] != '\0')
         cla_say(&l->cla, level, "%s", text);

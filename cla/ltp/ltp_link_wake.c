@@ -112,7 +112,7 @@ static void on_state(void *context, bool leaves, bool arrives)
     ltp_endpoint_turn_begin(h);
     h->leaves = leaves;
     h->arrives = arrives;
-    ltp_endpoint_ways(h);
+    ltp_endpoint_directions(h);
     ltp_endpoint_turn_end(h);
 }
 

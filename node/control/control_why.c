@@ -218,8 +218,8 @@ static void tell_other(const struct node *n, const struct agent_why *w, json_t *
         put_sentence(out, "why", "other fragments are missing");
         put_sentence(out, "next",
                      "when the last fragment is here, the bundle is reassembled and delivered");
-    } else if (w->ways > 0) {
-        put_sentence(out, "where", "here, with %" PRIu64 " unfinished copies", w->ways);
+    } else if (w->copies > 0) {
+        put_sentence(out, "where", "here, with %" PRIu64 " unfinished copies", w->copies);
         put_sentence(out, "why",
                      "it is forwarded over several routes, and not all copies are finished");
         put_sentence(out, "next", "it is deleted here when the last copy is finished");

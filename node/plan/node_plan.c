@@ -8,9 +8,9 @@
  *
  * 1. plan_link_at has transmit = false at once, and receive = false when the last signal of the
  *    neighbour's contact has arrived. pass_contact tells the adapter (cla_ops.contact).
- * 2. LTP: link_ways (cla/ltp/ltp_link_contact.c) calls ltp_link_ways. Without TRANSMIT ltp_output
- *    returns nothing; without RECEIVE timers of expected answers are suspended (RFC 5326 §6.1 to
- *    §6.6). Sessions stay open for the next contact.
+ * 2. LTP: link_directions (cla/ltp/ltp_link_contact.c) calls ltp_link_directions. Without TRANSMIT
+ *    ltp_output returns nothing. Without RECEIVE timers of expected answers are suspended (RFC 5326
+ *    §6.1 to §6.6). Sessions stay open for the next contact. TCPCL sends SESS_TERM instead.
  * 3. The link reports that it is down (on_link, node/node_links.c). agent_link closes its queue.
  *    Queued bundles stay there, or move if the router has a better route; bundles in transmission
  *    stay with the link.

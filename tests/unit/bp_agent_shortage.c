@@ -50,7 +50,7 @@ START_TEST(of_the_node)
     ck_assert_int_eq(flood(&n, "ipn:2.8"), REFUSE_FULL);
     const struct agent_shortage *s =
         expect_shortage(&n, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, 100, 100);
-    ck_assert(!s->beside && s->from == 0 && s->way < 0);
+    ck_assert(!s->beside && s->from == 0 && s->to < 0);
     ck_assert(eid_equal(&s->destination, &(struct eid){EID_IPN, .node = 2, .service = 8}));
     binder_fini(&n);
     c.held_bytes = 1000;
@@ -87,7 +87,7 @@ START_TEST(of_what_is_not_set_apart)
     ck_assert_int_eq(flood(&n, "ipn:3.8"), REFUSE_FULL);
     const struct agent_shortage *s =
         expect_shortage(&n, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, 80, 80);
-    ck_assert(s->beside && s->way == 1);
+    ck_assert(s->beside && s->to == 1);
     binder_fini(&n);
 }
 END_TEST
@@ -128,7 +128,7 @@ START_TEST(of_a_queue)
     const struct agent_service count = {.bundles_max = 7}, bytes = {.bytes_max = 1000};
     ck_assert_int_eq(agent_link_service(n.a, 1, &count), 0);
     ck_assert_int_eq(flood(&n, "ipn:3.8"), REFUSE_QUEUE);
-    ck_assert_int_eq(expect_shortage(&n, AGENT_LIMIT_QUEUE, AGENT_UNIT_BUNDLES, 7, 7)->way, 1);
+    ck_assert_int_eq(expect_shortage(&n, AGENT_LIMIT_QUEUE, AGENT_UNIT_BUNDLES, 7, 7)->to, 1);
     ck_assert_int_eq(agent_link_service(n.a, 1, &bytes), 0);
     ck_assert_int_eq(flood(&n, "ipn:3.9"), REFUSE_QUEUE);
     ck_assert_int_eq(agent_shortage(n.a)->unit, AGENT_UNIT_BYTES);

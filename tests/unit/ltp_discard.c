@@ -302,7 +302,7 @@ START_TEST(what_was_continued_stays)
     }
     struct ltp_segment whole = pair_data(3, LTP_RED_CP_EOB, 0, 10);
     ck_assert_int_eq(pair_feed(p, 1, &whole), VERDICT_OK);
-    ltp_link_ways(p->l[1], 1, LTP_TRANSMIT, false, p->now); /* reports stay here */
+    ltp_link_directions(p->l[1], 1, LTP_TRANSMIT, false, p->now); /* reports stay here */
     for (tick end = p->now + 119 * TICK_MS; p->now < end;)
         ck_assert_int_eq(open_one(p, 4, 1), VERDICT_LIMIT_SESSIONS);
     p->now += 2 * TICK_MS;
@@ -320,7 +320,7 @@ START_TEST(what_was_continued_stays)
     const struct ltp_counters *n = ltp_counters(p->l[1]);
     ck_assert_uint_eq(n->closed[OUTCOME_CANCELLED_LOCAL], 2); /* what had claimed is told */
     ck_assert_uint_eq(n->closed[OUTCOME_DISCARDED], 3);
-    ltp_link_ways(p->l[1], 1, LTP_TRANSMIT, true, p->now);
+    ltp_link_directions(p->l[1], 1, LTP_TRANSMIT, true, p->now);
     pair_drain(p);
     ck_assert_uint_eq(p->sent[LTP_CR], 2);
     pair_free(p);
@@ -431,9 +431,9 @@ START_TEST(outages_do_not_count)
     struct ltp_config config = {0};
     struct pair *p = with_places(1, &config);
     ck_assert_int_eq(open_one(p, 1, 900), VERDICT_OK);
-    ltp_link_ways(p->l[1], 1, LTP_RECEIVE, false, p->now);
+    ltp_link_directions(p->l[1], 1, LTP_RECEIVE, false, p->now);
     p->now += TICK_S;
-    ltp_link_ways(p->l[1], 1, LTP_RECEIVE, true, p->now);
+    ltp_link_directions(p->l[1], 1, LTP_RECEIVE, true, p->now);
     ck_assert_int_eq(open_one(p, 2, 900), VERDICT_LIMIT_SESSIONS);
     p->now += 10 * TICK_MS;
     ck_assert_int_eq(open_one(p, 2, 900), VERDICT_OK);

@@ -6,7 +6,7 @@
 
 static void ways(struct pair *p, int i, unsigned which, bool up)
 {
-    ck_assert_int_eq(ltp_link_ways(p->l[i], (uint64_t)(2 - i), which, up, p->now), 0);
+    ck_assert_int_eq(ltp_link_directions(p->l[i], (uint64_t)(2 - i), which, up, p->now), 0);
     ltp_check(p->l[i]);
 }
 
