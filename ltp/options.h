@@ -56,7 +56,7 @@ enum ltp_option_part {
       "with sessions: auto, bytes of the bundles that are open; 0: 256MiB")                        \
     X("limits.", sessions_age, TIME, recovery.sessions_age, AGREED, "0", 0,                        \
       10000 * LTP_OPTION_HOUR, NULL,                                                               \
-      "with sessions: auto, one less when the number was not missed for so long; 0: 10s")          \
+      "with sessions: auto, the number falls by one when it was not needed for so long; 0: 10s")   \
     X("", rto, TIME, rto, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,                           \
       "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + "                   \
       "recovery.margin")                                                                           \

@@ -88,8 +88,8 @@ const struct conf_option config_top[] = {
      .offset = AT(priority),
      .choices = "normal|high|realtime",
      .initial = "normal",
-     .help = "the processor before programs of normal priority, where that is permitted: high by a "
-             "larger share, realtime always, while the node takes no more than 60 % of one"},
+     .help = "scheduling priority: high is nice -10, realtime is SCHED_RR while the loop takes no "
+             "more than 60 % of a processor; where the system permits it"},
     {.key = "sandbox",
      .type = OPTION_CHOICE,
      .offset = AT(sandbox),
