@@ -10,17 +10,12 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cla/framed/sle_digest.h"
 #include "csts/delivery.h"
-#include "os/uv_signals.h"
-#include "os/uv_world.h"
-#include "tools/csts/csts_conn.h"
+#include "tools/csts/csts_caller.h"
 #include "tools/csts/csts_value.h"
-#include "tools/csts/helio_csts.h"
 #include "tools/sle/sle_target.h"
 
 enum { MISSING = 3 }; /* exit code: not all frames of the window have arrived */
@@ -28,34 +23,15 @@ enum phase { BINDING, RUNNING, STOPPING, UNBINDING, DONE };
 
 struct receiver {
     const struct data_options *options;
-    struct world *world;
-    struct csts *csts;
-    struct csts_host host;
-    struct sle_secure secure;
-    struct csts_conn *conn;
-    struct uv_signals *signals;
-    struct alarm alarm; /* the end of the time, then of patience */
+    struct csts_caller c; /* its alarm: the end of the time, then of patience */
     struct target target;
     uint64_t frames, octets;
     uint64_t missing;              /* by the numbers of the frames */
     uint64_t discarded, overflows; /* notifications */
     uint32_t expected;             /* number of the next frame */
     enum phase phase;
-    enum sle_end over;
-    bool active, failed;
+    bool active;
 };
-
-static tick now_of(const struct receiver *r)
-{
-    return world_now(r->world);
-}
-
-static void say_failure(struct receiver *r, const char *what, const char *why)
-{
-    if (!r->failed)
-        fprintf(stderr, "helio-csts: %s: %s\n", what, why);
-    r->failed = true;
-}
 
 /* ---- printing ---- */
 
@@ -110,21 +86,22 @@ static void stop_frames(struct receiver *r)
     if (r->phase != RUNNING)
         return;
     r->phase = STOPPING;
-    alarm_set(&r->alarm, now_of(r) + r->options->wait);
-    if (!r->active || csts_stop_delivery(csts_conn_link(r->conn), now_of(r)) < 0) {
+    alarm_set(&r->c.alarm, caller_now(&r->c) + r->options->wait);
+    if (!r->active || csts_stop_delivery(csts_conn_link(r->c.conn), caller_now(&r->c)) < 0) {
         r->phase = UNBINDING;
-        (void)csts_unbind(csts_conn_link(r->conn), now_of(r));
+        (void)csts_unbind(csts_conn_link(r->c.conn), caller_now(&r->c));
     }
 }
 
 static void start_frames(struct receiver *r)
 {
-    const uint64_t wall = world_wall(r->world);
+    const uint64_t wall = world_wall(r->c.world);
     const struct csts_window w = {user_when_at(&r->options->from, wall),
                                   user_when_at(&r->options->to, wall)};
     r->phase = RUNNING;
-    alarm_set(&r->alarm, r->options->time > 0 ? now_of(r) + r->options->time : TICK_NEVER);
-    (void)csts_start_delivery(csts_conn_link(r->conn), NULL, &w, now_of(r));
+    alarm_set(&r->c.alarm,
+              r->options->time > 0 ? caller_now(&r->c) + r->options->time : TICK_NEVER);
+    (void)csts_start_delivery(csts_conn_link(r->c.conn), NULL, &w, caller_now(&r->c));
 }
 
 static void take_frame(struct receiver *r, const struct csts_transfer *t)
@@ -135,7 +112,7 @@ static void take_frame(struct receiver *r, const struct csts_transfer *t)
     r->expected = t->sequence + 1;
     const int e = t->data.extended ? HELIO_EFORMAT : target_put(&r->target, t->data.opaque);
     if (e < 0) {
-        say_failure(r, r->options->out, helio_strerror(e));
+        caller_fail(&r->c, r->options->out, helio_strerror(e));
         stop_frames(r);
         return;
     }
@@ -172,14 +149,13 @@ static void take_started(struct receiver *r, const struct csts_notice *n)
     r->active = n->pdu.positive;
     if (r->active)
         return;
-    say_failure(r, "START is refused", csts_refusal_text(&n->pdu.diagnostic, why, sizeof why));
+    caller_fail(&r->c, "START is refused", csts_refusal_text(&n->pdu.diagnostic, why, sizeof why));
     stop_frames(r);
 }
 
-static void on_notice(void *context, struct csts_conn *c, const struct csts_notice *n)
+static void on_notice(void *self, const struct csts_notice *n)
 {
-    struct receiver *r = context;
-    char words[128];
+    struct receiver *r = self;
     switch (n->kind) {
     case CSTS_TOLD_BOUND:
         start_frames(r);
@@ -195,150 +171,75 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
         break;
     case CSTS_TOLD_STOPPED:
         r->phase = UNBINDING;
-        (void)csts_unbind(csts_conn_link(c), now_of(r));
-        break;
-    case CSTS_TOLD_OVER:
-        r->over = n->end;
-        if (n->end != SLE_END_UNBOUND && n->end != SLE_END_CLOSED)
-            say_failure(r, "the association", csts_end_words(n, words, sizeof words));
+        (void)csts_unbind(csts_conn_link(r->c.conn), caller_now(&r->c));
         break;
     default:
         break;
     }
 }
 
-static void end_all(struct receiver *r)
+static void on_late(void *self)
 {
-    if (r->phase == DONE)
-        return;
-    r->phase = DONE;
-    alarm_fini(&r->alarm);
-    csts_host_fini(&r->host);
-    target_close(&r->target);
-    uv_signals_close(r->signals);
-    uv_world_end(r->world);
-}
-
-static void on_gone(void *context, struct csts_conn *c, int error)
-{
-    struct receiver *r = context;
-    r->conn = NULL;
-    if (csts_conn_why(c)[0] != '\0')
-        say_failure(r, "TLS", csts_conn_why(c));
-    if (r->over == SLE_END_CLOSED)
-        say_failure(r, "the connection",
-                    error < 0 ? helio_strerror(error) : "the provider closed it");
-    alarm_set(&r->alarm, 0); /* the loop ends it */
-}
-
-static const struct csts_conn_user conn_user = {on_notice, on_gone, NULL};
-
-static void on_alarm(void *context)
-{
-    struct receiver *r = context;
-    if (r->conn == NULL) {
-        end_all(r);
-    } else if (r->phase == RUNNING) {
-        stop_frames(r);
-        csts_conn_wake(r->conn);
-    } else {
-        say_failure(r, "the provider", "it does not answer");
-        csts_link_abort(csts_conn_link(r->conn), CSTS_ABORT_OTHER, now_of(r));
-        csts_conn_wake(r->conn);
-        alarm_set(&r->alarm, TICK_NEVER);
-    }
-}
-
-static void on_signal(void *context, int number)
-{
-    struct receiver *r = context;
-    (void)number;
-    if (r->phase == RUNNING) {
-        stop_frames(r);
-        csts_conn_wake(r->conn);
+    struct receiver *r = self;
+    if (r->phase != RUNNING) {
+        caller_abort(&r->c, "it does not answer");
         return;
     }
-    say_failure(r, "ended by a signal", "before STOP and UNBIND");
-    if (r->conn != NULL)
-        csts_conn_free(r->conn);
-    r->conn = NULL;
-    end_all(r);
+    stop_frames(r);
+    csts_conn_wake(r->c.conn);
 }
 
-static int connect_provider(struct receiver *r)
+static bool on_signal(void *self)
 {
-    const struct data_options *o = r->options;
-    struct csts_user_config c = {.id = o->terms.instance, .version = o->terms.version};
-    char text[ADDRESS_TEXT_MAX];
-    snprintf(c.responder, sizeof c.responder, "%s", o->terms.peer);
-    snprintf(c.port, sizeof c.port, "%s", o->terms.port);
-    const int e = csts_conn_open(&r->host, &r->conn, &o->to_address, &c, &conn_user, r);
-    if (e < 0)
-        say_failure(r, address_write(&o->to_address, text), helio_strerror(e));
-    return e;
+    struct receiver *r = self;
+    if (r->phase != RUNNING) {
+        caller_fail(&r->c, "ended by a signal", "before STOP and UNBIND");
+        return false;
+    }
+    stop_frames(r);
+    return true;
 }
 
-static int open_target(struct receiver *r)
+static int open_target(void *self)
 {
-    const int e = target_open(&r->target, r->world, r->options->out, &r->options->out_to);
-    if (e < 0)
-        say_failure(r, r->options->out, helio_strerror(e));
-    return e;
-}
-
-static void run_loop(struct receiver *r)
-{
-    static const int numbers[] = {SIGINT, SIGTERM};
-    r->signals = uv_signals_open(r->world, numbers, 2, on_signal, r);
-    csts_host_init(&r->host, r->world, r->csts);
-    r->host.secure = r->secure.tls == NULL ? NULL : &r->secure;
-    alarm_init(&r->alarm, r->world, ALARM_APP, on_alarm, r);
+    struct receiver *r = self;
     target_init(&r->target);
-    if (r->signals == NULL)
-        say_failure(r, "the event loop", "no signals");
-    if (r->signals == NULL || open_target(r) < 0 || connect_provider(r) < 0)
-        end_all(r);
-    else
-        alarm_set(&r->alarm, now_of(r) + r->options->wait);
-    uv_world_run(r->world);
+    const int e = target_open(&r->target, r->c.world, r->options->out, &r->options->out_to);
+    if (e < 0)
+        caller_fail(&r->c, r->options->out, helio_strerror(e));
+    return e;
 }
+
+static void end_target(void *self)
+{
+    target_close(&((struct receiver *)self)->target);
+}
+
+static const struct csts_caller_ops ops = {.begin = open_target,
+                                           .notice = on_notice,
+                                           .late = on_late,
+                                           .signal = on_signal,
+                                           .end = end_target};
 
 static int judge_frames(const struct receiver *r)
 {
-    if (!r->failed && r->missing + r->discarded + r->overflows > 0) {
+    if (!r->c.failed && r->missing + r->discarded + r->overflows > 0) {
         fprintf(stderr,
                 "helio-csts: the provider discarded frames, or did not have them any more\n");
         return MISSING;
     }
-    return r->failed ? 1 : 0;
+    return r->c.failed ? 1 : 0;
 }
 
 int csts_run_data(const struct data_options *o)
 {
-    struct receiver r = {.options = o};
-    if (!csts_secure_of(&o->terms, &r.secure))
-        return 2;
-    struct sle_digests *digests = sle_digests_new();
-    if (digests == NULL || uv_world_open(&r.world) < 0) {
-        fprintf(stderr, "helio-csts: the event loop cannot begin\n");
-        sle_digests_free(digests);
-        tls_free(r.secure.tls);
-        return 1;
-    }
-    r.csts = csts_engine_of(&o->terms, digests, world_random(r.world),
-                            world_wall(r.world) - world_now(r.world));
-    if (r.csts == NULL) {
-        say_failure(&r, "the engine", "out of memory");
-        uv_world_end(r.world);
-        uv_world_run(r.world);
-    } else {
-        run_loop(&r);
+    struct receiver r = {.options = o,
+                         .c = {.ops = &ops, .self = &r, .terms = &o->terms, .to = &o->to_address}};
+    const int e = caller_open(&r.c);
+    if (e != 0)
+        return e;
+    if (caller_run(&r.c, o->wait))
         print_sum(&r);
-    }
-    csts_free(r.csts);
-    if (uv_world_free(r.world) < 0)
-        r.failed = true;
-    sle_digests_free(digests);
-    tls_free(r.secure.tls);
+    caller_close(&r.c);
     return judge_frames(&r);
 }

@@ -12,18 +12,13 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/framed/sle_digest.h"
 #include "csts/forward.h"
-#include "os/uv_signals.h"
-#include "os/uv_world.h"
-#include "tools/csts/csts_conn.h"
+#include "tools/csts/csts_caller.h"
 #include "tools/csts/csts_value.h"
-#include "tools/csts/helio_csts.h"
 #include "tools/sle/sle_frames_file.h"
 
 #define BACKLOG (1u << 20)   /* octets: with more no frame is added */
@@ -34,21 +29,14 @@ enum phase { BINDING, SENDING, STOPPING, UNBINDING, DONE };
 
 struct sender {
     const struct forward_options *options;
-    struct world *world;
-    struct csts *csts;
-    struct csts_host host;
-    struct sle_secure secure;
-    struct csts_conn *conn;
-    struct uv_signals *signals;
-    struct alarm alarm; /* the end of patience */
+    struct csts_caller c; /* its alarm: the end of the time, then of patience */
     struct frames_file frames;
     uint8_t *fates; /* of each frame: enum fate */
     size_t sent;
     size_t processed, interrupted; /* frames with these fates */
     uint64_t production;
     enum phase phase;
-    enum sle_end over;
-    bool active, failed;
+    bool active;
     /* sequenced */
     size_t asked;       /* frames without a return */
     bool full;          /* the provider could not store one: it is sent again */
@@ -57,18 +45,6 @@ struct sender {
     size_t reported;    /* number of the last frame with a fate */
     uint64_t resets;    /* that are done */
 };
-
-static tick now_of(const struct sender *s)
-{
-    return world_now(s->world);
-}
-
-static void say_failure(struct sender *s, const char *what, const char *why)
-{
-    if (!s->failed)
-        fprintf(stderr, "helio-csts: %s: %s\n", what, why);
-    s->failed = true;
-}
 
 /* ---- printing ---- */
 
@@ -166,19 +142,19 @@ static void send_units(struct sender *s)
     int e = 0;
     while (s->active && !s->full && !s->locked && s->sent < s->frames.len && e >= 0) {
         const size_t i = s->sent;
-        const uint64_t wall = world_wall(s->world);
+        const uint64_t wall = world_wall(s->c.world);
         const struct csts_window w = {user_when_at(&o->earliest, wall),
                                       user_when_at(&o->latest, wall)};
         const struct csts_unit u = {(uint32_t)(i + 1), wants_report(s, i), s->frames.list[i]};
-        e = csts_send_unit(csts_conn_link(s->conn), &u, &w, now_of(s));
+        e = csts_send_unit(csts_conn_link(s->c.conn), &u, &w, caller_now(&s->c));
         s->sent += e >= 0;
         s->asked += e >= 0;
     }
     if (e == 0 || e == HELIO_EAGAIN || e > 0)
         return;
-    say_failure(s, "frames",
+    caller_fail(&s->c, "frames",
                 e == HELIO_EINVAL ? "one is longer than a message may be" : helio_strerror(e));
-    csts_link_abort(csts_conn_link(s->conn), CSTS_ABORT_OTHER, now_of(s));
+    csts_link_abort(csts_conn_link(s->c.conn), CSTS_ABORT_OTHER, caller_now(&s->c));
 }
 
 /* Frames into the queue, as long as it is short. Numbers are counted from 1. */
@@ -190,7 +166,7 @@ static void send_some(struct sender *s)
         return;
     }
     struct csts_unit units[CSTS_BUFFER_MAX];
-    struct csts_link *l = csts_conn_link(s->conn);
+    struct csts_link *l = csts_conn_link(s->c.conn);
     while (s->active && s->sent < s->frames.len && csts_link_backlog(l) < BACKLOG) {
         size_t n = 0;
         for (; n < o->buffer && s->sent + n < s->frames.len; n++) {
@@ -198,45 +174,50 @@ static void send_some(struct sender *s)
             units[n] = (struct csts_unit){
                 .id = (uint32_t)(i + 1), .report = wants_report(s, i), .data = s->frames.list[i]};
         }
-        const int e = csts_send_frames(l, units, n, now_of(s));
+        const int e = csts_send_frames(l, units, n, caller_now(&s->c));
         if (e < 0) {
-            say_failure(s, "frames",
+            caller_fail(&s->c, "frames",
                         e == HELIO_EINVAL ? "one forward buffer is longer than a message may be"
                                           : helio_strerror(e));
-            csts_link_abort(l, CSTS_ABORT_OTHER, now_of(s));
+            csts_link_abort(l, CSTS_ABORT_OTHER, caller_now(&s->c));
             return;
         }
         s->sent += n;
     }
 }
 
-/* Nothing is reported before --earliest. */
-static void be_patient(struct sender *s)
+/* How long to wait for the provider: nothing is reported before --earliest. */
+static tick patience_of(const struct sender *s)
 {
     const struct user_when *w = &s->options->earliest;
-    const uint64_t wall = world_wall(s->world);
+    const uint64_t wall = world_wall(s->c.world);
     tick more = 0;
     if (w->given && w->relative)
         more = w->past ? 0 : w->ns;
     else if (w->given && w->ns > wall)
         more = w->ns - wall;
-    alarm_set(&s->alarm, tick_add(now_of(s), tick_add(s->options->wait, more)));
+    return tick_add(s->options->wait, more);
+}
+
+static void be_patient(struct sender *s)
+{
+    alarm_set(&s->c.alarm, tick_add(caller_now(&s->c), patience_of(s)));
 }
 
 static void stop_frames(struct sender *s)
 {
-    if (s->phase != SENDING || s->conn == NULL)
+    if (s->phase != SENDING || s->c.conn == NULL)
         return;
     s->phase = STOPPING;
     s->active = false;
     be_patient(s);
-    (void)csts_stop_forward(csts_conn_link(s->conn), now_of(s));
+    (void)csts_stop_forward(csts_conn_link(s->c.conn), caller_now(&s->c));
 }
 
 static void unbind(struct sender *s)
 {
     s->phase = UNBINDING;
-    (void)csts_unbind(csts_conn_link(s->conn), now_of(s));
+    (void)csts_unbind(csts_conn_link(s->c.conn), caller_now(&s->c));
 }
 
 /* Two notifications tell of one interruption: a frame counts once. */
@@ -257,10 +238,11 @@ static void reset_if_due(struct sender *s)
 {
     if (!s->locked || s->asked > 0 || s->phase != SENDING)
         return;
-    const int e = csts_reset(csts_conn_link(s->conn), (uint32_t)s->reported + 1, now_of(s));
+    const int e =
+        csts_reset(csts_conn_link(s->c.conn), (uint32_t)s->reported + 1, caller_now(&s->c));
     if (e >= 0)
         return;
-    say_failure(s, "the reset", helio_strerror(e));
+    caller_fail(&s->c, "the reset", helio_strerror(e));
     stop_frames(s);
 }
 
@@ -270,7 +252,7 @@ static void take_reset(struct sender *s, const struct csts_notice *n)
     char why[160];
     be_patient(s);
     if (!n->pdu.positive && s->phase == SENDING) {
-        say_failure(s, "the reset is refused",
+        caller_fail(&s->c, "the reset is refused",
                     csts_refusal_text(&n->pdu.diagnostic, why, sizeof why));
         stop_frames(s);
     }
@@ -296,7 +278,7 @@ static void take_notify(struct sender *s, const struct csts_notice *n)
         return;
     }
     if (locks && s->phase == SENDING) {
-        say_failure(s, "the provider is locked", "it accepts no frame before a new START");
+        caller_fail(&s->c, "the provider is locked", "it accepts no frame before a new START");
         stop_frames(s);
         return;
     }
@@ -306,7 +288,7 @@ static void take_notify(struct sender *s, const struct csts_notice *n)
     if (s->fates[s->frames.len - 1] == UNREPORTED && !halted)
         return;
     if (s->fates[s->frames.len - 1] == UNREPORTED && s->phase == SENDING)
-        say_failure(s, "production is halted", "the provider discarded the queued frames");
+        caller_fail(&s->c, "production is halted", "the provider discarded the queued frames");
     stop_frames(s);
 }
 
@@ -314,10 +296,10 @@ static void on_again(void *context)
 {
     struct sender *s = context;
     s->full = false;
-    if (s->conn == NULL)
+    if (s->c.conn == NULL)
         return;
     send_units(s);
-    csts_conn_wake(s->conn);
+    csts_conn_wake(s->c.conn);
 }
 
 /* The return of a frame. Those behind a refused one are refused, too: out of sequence. */
@@ -334,12 +316,12 @@ static void take_answer(struct sender *s, const struct csts_notice *n)
         s->full = true;
     if (!n->pdu.positive && !s->full && s->phase == SENDING) {
         snprintf(what, sizeof what, "frame %" PRIu32 " is refused", n->next_unit);
-        say_failure(s, n->has_next ? what : "a frame is refused", csts_unit_text(n->unit_diag));
+        caller_fail(&s->c, n->has_next ? what : "a frame is refused", csts_unit_text(n->unit_diag));
         stop_frames(s);
     }
     if (s->full && s->asked == 0 && s->phase == SENDING) {
         s->sent = n->next_unit > 0 && n->next_unit <= s->frames.len ? n->next_unit - 1 : s->sent;
-        alarm_set(&s->again, now_of(s) + AGAIN);
+        alarm_set(&s->again, caller_now(&s->c) + AGAIN);
     }
     send_some(s);
 }
@@ -353,21 +335,26 @@ static void take_started(struct sender *s, const struct csts_notice *n)
         send_some(s);
         return;
     }
-    say_failure(s, "START is refused", csts_refusal_text(&n->pdu.diagnostic, why, sizeof why));
+    caller_fail(&s->c, "START is refused", csts_refusal_text(&n->pdu.diagnostic, why, sizeof why));
     unbind(s);
 }
 
-static void on_notice(void *context, struct csts_conn *c, const struct csts_notice *n)
+static void start_frames(struct sender *s)
 {
-    struct sender *s = context;
-    char words[128];
+    struct csts_link *l = csts_conn_link(s->c.conn);
+    s->phase = SENDING;
+    if (s->options->sequenced)
+        (void)csts_start_sequence(l, 1, caller_now(&s->c));
+    else
+        (void)csts_start_forward(l, caller_now(&s->c));
+}
+
+static void on_notice(void *self, const struct csts_notice *n)
+{
+    struct sender *s = self;
     switch (n->kind) {
     case CSTS_TOLD_BOUND:
-        s->phase = SENDING;
-        if (s->options->sequenced)
-            (void)csts_start_sequence(csts_conn_link(c), 1, now_of(s));
-        else
-            (void)csts_start_forward(csts_conn_link(c), now_of(s));
+        start_frames(s);
         break;
     case CSTS_TOLD_ANSWER:
         take_answer(s, n);
@@ -385,108 +372,53 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
         unbind(s);
         break;
     case CSTS_TOLD_OVER:
-        s->over = n->end;
         s->active = false;
-        if (n->end != SLE_END_UNBOUND && n->end != SLE_END_CLOSED)
-            say_failure(s, "the association", csts_end_words(n, words, sizeof words));
         break;
     default:
         break;
     }
 }
 
-static void on_room(void *context, struct csts_conn *c)
+static void on_room(void *self)
 {
-    (void)c;
-    send_some(context);
+    send_some(self);
 }
 
-static void end_all(struct sender *s)
+static void on_late(void *self)
 {
-    if (s->phase == DONE)
-        return;
-    s->phase = DONE;
-    alarm_fini(&s->alarm);
-    alarm_fini(&s->again);
-    csts_host_fini(&s->host);
-    uv_signals_close(s->signals);
-    uv_world_end(s->world);
+    struct sender *s = self;
+    caller_abort(&s->c, s->phase == SENDING && s->active ? "it sent no notification within --wait"
+                                                         : "it does not answer");
 }
 
-static void on_gone(void *context, struct csts_conn *c, int error)
+static bool on_signal(void *self)
 {
-    struct sender *s = context;
-    s->conn = NULL;
-    if (csts_conn_why(c)[0] != '\0')
-        say_failure(s, "TLS", csts_conn_why(c));
-    if (s->over == SLE_END_CLOSED)
-        say_failure(s, "the connection",
-                    error < 0 ? helio_strerror(error) : "the provider closed it");
-    alarm_set(&s->alarm, 0); /* the loop ends it */
+    struct sender *s = self;
+    caller_fail(&s->c, "ended by a signal", "not all frames were radiated");
+    if (s->phase != SENDING || !s->active)
+        return false;
+    stop_frames(s);
+    return true;
 }
 
-static const struct csts_conn_user conn_user = {on_notice, on_gone, on_room};
-
-static void on_alarm(void *context)
+static int begin_again(void *self)
 {
-    struct sender *s = context;
-    if (s->conn == NULL) {
-        end_all(s);
-        return;
-    }
-    say_failure(s, "the provider",
-                s->phase == SENDING && s->active ? "it sent no notification within --wait"
-                                                 : "it does not answer");
-    csts_link_abort(csts_conn_link(s->conn), CSTS_ABORT_OTHER, now_of(s));
-    csts_conn_wake(s->conn);
-    alarm_set(&s->alarm, TICK_NEVER);
+    struct sender *s = self;
+    alarm_init(&s->again, s->c.world, ALARM_APP, on_again, s);
+    return 0;
 }
 
-static void on_signal(void *context, int number)
+static void end_again(void *self)
 {
-    struct sender *s = context;
-    (void)number;
-    say_failure(s, "ended by a signal", "not all frames were radiated");
-    if (s->phase == SENDING && s->active) {
-        stop_frames(s);
-        csts_conn_wake(s->conn);
-        return;
-    }
-    if (s->conn != NULL)
-        csts_conn_free(s->conn);
-    s->conn = NULL;
-    end_all(s);
+    alarm_fini(&((struct sender *)self)->again);
 }
 
-static int connect_provider(struct sender *s)
-{
-    const struct forward_options *o = s->options;
-    struct csts_user_config c = {.id = o->terms.instance, .version = o->terms.version};
-    char text[ADDRESS_TEXT_MAX];
-    snprintf(c.responder, sizeof c.responder, "%s", o->terms.peer);
-    snprintf(c.port, sizeof c.port, "%s", o->terms.port);
-    const int e = csts_conn_open(&s->host, &s->conn, &o->to, &c, &conn_user, s);
-    if (e < 0)
-        say_failure(s, address_write(&o->to, text), helio_strerror(e));
-    return e;
-}
-
-static void run_loop(struct sender *s)
-{
-    static const int numbers[] = {SIGINT, SIGTERM};
-    s->signals = uv_signals_open(s->world, numbers, 2, on_signal, s);
-    csts_host_init(&s->host, s->world, s->csts);
-    s->host.secure = s->secure.tls == NULL ? NULL : &s->secure;
-    alarm_init(&s->alarm, s->world, ALARM_APP, on_alarm, s);
-    alarm_init(&s->again, s->world, ALARM_APP, on_again, s);
-    if (s->signals == NULL)
-        say_failure(s, "the event loop", "no signals");
-    if (s->signals == NULL || connect_provider(s) < 0)
-        end_all(s);
-    else
-        be_patient(s);
-    uv_world_run(s->world);
-}
+static const struct csts_caller_ops ops = {.begin = begin_again,
+                                           .notice = on_notice,
+                                           .room = on_room,
+                                           .late = on_late,
+                                           .signal = on_signal,
+                                           .end = end_again};
 
 /* The exit code, and why it is not 0. What is not known is no success. */
 static int judge_frames(struct sender *s)
@@ -496,47 +428,34 @@ static int judge_frames(struct sender *s)
     const size_t all = s->frames.len;
     const enum fate fate = s->fates[all - 1];
     char why[200];
-    if (s->failed || s->processed == all)
-        return s->failed ? 1 : 0;
+    if (s->c.failed || s->processed == all)
+        return s->c.failed ? 1 : 0;
     if (s->options->last_only && fate == RADIATED && s->interrupted == 0) {
-        say_failure(s, "the last frame was radiated", "there are no reports of the others");
+        caller_fail(&s->c, "the last frame was radiated", "there are no reports of the others");
         return NOT_KNOWN;
     }
     snprintf(why, sizeof why, "%zu reported as interrupted, %zu %s%s", s->interrupted,
              all - s->processed - s->interrupted,
              s->options->last_only ? "without a report" : "refused or discarded", last[fate]);
-    say_failure(s, "not all frames were radiated", why);
+    caller_fail(&s->c, "not all frames were radiated", why);
     return 1;
 }
 
 static int run_sender(struct sender *s)
 {
-    struct sle_digests *digests = sle_digests_new();
-    if (digests == NULL || uv_world_open(&s->world) < 0) {
-        fprintf(stderr, "helio-csts: the event loop cannot begin\n");
-        sle_digests_free(digests);
-        return 1;
-    }
-    s->csts = csts_engine_of(&s->options->terms, digests, world_random(s->world),
-                             world_wall(s->world) - world_now(s->world));
-    if (s->csts == NULL) {
-        say_failure(s, "the engine", "out of memory");
-        uv_world_end(s->world);
-        uv_world_run(s->world);
-    } else {
-        run_loop(s);
+    const int e = caller_open(&s->c);
+    if (e != 0)
+        return e;
+    if (caller_run(&s->c, patience_of(s)))
         print_sum(s);
-    }
-    csts_free(s->csts);
-    if (uv_world_free(s->world) < 0)
-        s->failed = true;
-    sle_digests_free(digests);
+    caller_close(&s->c);
     return judge_frames(s);
 }
 
 int csts_run_forward(const struct forward_options *o)
 {
-    struct sender s = {.options = o};
+    struct sender s = {.options = o,
+                       .c = {.ops = &ops, .self = &s, .terms = &o->terms, .to = &o->to}};
     const int e = frames_file_read(&s.frames, o->frames, o->frame);
     if (e < 0 || s.frames.len > UINT32_MAX) {
         fprintf(stderr, "helio-csts: %s: %s\n", o->frames,
@@ -548,10 +467,7 @@ int csts_run_forward(const struct forward_options *o)
     s.fates = calloc(s.frames.len, sizeof *s.fates);
     if (s.fates == NULL)
         fprintf(stderr, "helio-csts: %s\n", helio_strerror(HELIO_ENOMEM));
-    const int code = s.fates == NULL                        ? 1
-                     : csts_secure_of(&o->terms, &s.secure) ? run_sender(&s)
-                                                            : 2;
-    tls_free(s.secure.tls);
+    const int code = s.fates == NULL ? 1 : run_sender(&s);
     free(s.fates);
     frames_file_free(&s.frames);
     return code;

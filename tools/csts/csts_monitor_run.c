@@ -9,53 +9,28 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cla/framed/sle_digest.h"
-#include "os/uv_signals.h"
-#include "os/uv_world.h"
-#include "tools/csts/csts_conn.h"
+#include "tools/csts/csts_caller.h"
 #include "tools/csts/csts_plot.h"
 #include "tools/csts/csts_value.h"
-#include "tools/csts/helio_csts.h"
 
 enum { REAL_DIGITS = 15 }; /* so that a decimal number looks as it was written */
 enum phase { BINDING, RUNNING, STOPPING, UNBINDING, DONE };
 
 struct monitor {
     const struct monitor_options *options;
-    struct world *world;
-    struct csts *csts;
-    struct csts_host host;
-    struct sle_secure secure;
-    struct csts_conn *conn;
-    struct uv_signals *signals;
-    struct alarm alarm; /* the end of the time, then of patience */
+    struct csts_caller c; /* its alarm: the end of the time, then of patience */
     struct csts_list list;
     enum phase phase;
     unsigned awaited; /* returns of STOP */
     bool reporting, notifying, asking;
     int report_id; /* invoke id of START of the reports */
-    enum sle_end over;
     uint64_t reports;
     struct csts_plot *plot; /* NULL: none */
     uint64_t not_plotted;   /* values */
-    bool failed;
 };
-
-static tick now_of(const struct monitor *m)
-{
-    return world_now(m->world);
-}
-
-static void say_failure(struct monitor *m, const char *what, const char *why)
-{
-    if (!m->failed)
-        fprintf(stderr, "helio-csts: %s: %s\n", what, why);
-    m->failed = true;
-}
 
 /* ---- printing ---- */
 
@@ -207,7 +182,7 @@ static void write_plot(struct monitor *m)
 {
     const int e = plot_write(m->plot, m->options->plot);
     if (e < 0)
-        say_failure(m, m->options->plot, helio_strerror(e));
+        caller_fail(&m->c, m->options->plot, helio_strerror(e));
     if (m->not_plotted > 0)
         fprintf(stderr, "helio-csts: %s: %" PRIu64 " values of further parameters are left out\n",
                 m->options->plot, m->not_plotted);
@@ -245,7 +220,7 @@ static void print_event(const struct monitor *m, const struct csts_notice *n)
 static void say_refused(struct monitor *m, const char *what, const struct csts_diagnostic *d)
 {
     char why[160];
-    say_failure(m, what, csts_refusal_text(d, why, sizeof why));
+    caller_fail(&m->c, what, csts_refusal_text(d, why, sizeof why));
 }
 
 /* ---- the order of things ---- */
@@ -253,21 +228,21 @@ static void say_refused(struct monitor *m, const char *what, const struct csts_d
 static void unbind(struct monitor *m)
 {
     m->phase = UNBINDING;
-    (void)csts_unbind(csts_conn_link(m->conn), now_of(m));
+    (void)csts_unbind(csts_conn_link(m->c.conn), caller_now(&m->c));
 }
 
 /* STOP of what is active, then UNBIND; what does not answer is ended after `wait`. */
 static void stop_all(struct monitor *m)
 {
-    struct csts_link *l = m->conn == NULL ? NULL : csts_conn_link(m->conn);
+    struct csts_link *l = m->c.conn == NULL ? NULL : csts_conn_link(m->c.conn);
     if (m->phase != RUNNING)
         return;
     m->phase = STOPPING;
-    if (m->reporting && csts_stop_report(l, 0, now_of(m)) >= 0)
+    if (m->reporting && csts_stop_report(l, 0, caller_now(&m->c)) >= 0)
         m->awaited++;
-    if (m->notifying && csts_stop_events(l, 1, now_of(m)) >= 0)
+    if (m->notifying && csts_stop_events(l, 1, caller_now(&m->c)) >= 0)
         m->awaited++;
-    alarm_set(&m->alarm, now_of(m) + m->options->wait);
+    alarm_set(&m->c.alarm, caller_now(&m->c) + m->options->wait);
     if (m->awaited == 0)
         unbind(m);
 }
@@ -275,10 +250,10 @@ static void stop_all(struct monitor *m)
 static void begin_all(struct monitor *m)
 {
     const struct monitor_options *o = m->options;
-    struct csts_link *l = csts_conn_link(m->conn);
-    const tick now = now_of(m);
+    struct csts_link *l = csts_conn_link(m->c.conn);
+    const tick now = caller_now(&m->c);
     m->phase = RUNNING;
-    alarm_set(&m->alarm, o->time > 0 ? now + o->time : TICK_NEVER);
+    alarm_set(&m->c.alarm, o->time > 0 ? now + o->time : TICK_NEVER);
     if (o->get)
         m->asking = csts_get(l, &m->list, now) >= 0;
     if (o->cycle > 0)
@@ -310,11 +285,9 @@ static void take_started(struct monitor *m, const struct csts_notice *n)
     stop_all(m);
 }
 
-static void on_notice(void *context, struct csts_conn *c, const struct csts_notice *n)
+static void on_notice(void *self, const struct csts_notice *n)
 {
-    struct monitor *m = context;
-    char words[128];
-    (void)c;
+    struct monitor *m = self;
     switch (n->kind) {
     case CSTS_TOLD_BOUND:
         begin_all(m);
@@ -345,131 +318,57 @@ static void on_notice(void *context, struct csts_conn *c, const struct csts_noti
         if (m->awaited > 0 && --m->awaited == 0)
             unbind(m);
         break;
-    case CSTS_TOLD_OVER:
-        m->over = n->end;
-        if (n->end != SLE_END_UNBOUND && n->end != SLE_END_CLOSED)
-            say_failure(m, "the association", csts_end_words(n, words, sizeof words));
-        break;
     default:
         break;
     }
 }
 
-static void end_all(struct monitor *m)
+static void on_late(void *self)
 {
-    if (m->phase == DONE)
-        return;
-    m->phase = DONE;
-    alarm_fini(&m->alarm);
-    csts_host_fini(&m->host);
-    uv_signals_close(m->signals);
-    uv_world_end(m->world);
-}
-
-static void on_gone(void *context, struct csts_conn *c, int error)
-{
-    struct monitor *m = context;
-    m->conn = NULL;
-    if (csts_conn_why(c)[0] != '\0')
-        say_failure(m, "TLS", csts_conn_why(c));
-    if (m->over == SLE_END_CLOSED)
-        say_failure(m, "the connection",
-                    error < 0 ? helio_strerror(error) : "the provider closed it");
-    /* The engine's host is looked at behind this call: the loop ends it. */
-    alarm_set(&m->alarm, 0);
-}
-
-static const struct csts_conn_user conn_user = {on_notice, on_gone, NULL};
-
-static void on_alarm(void *context)
-{
-    struct monitor *m = context;
-    if (m->conn == NULL) {
-        end_all(m);
-    } else if (m->phase == RUNNING) {
-        stop_all(m);
-        csts_conn_wake(m->conn);
-    } else {
-        say_failure(m, "the provider", "it does not answer");
-        csts_link_abort(csts_conn_link(m->conn), CSTS_ABORT_OTHER, now_of(m));
-        csts_conn_wake(m->conn);
-        alarm_set(&m->alarm, TICK_NEVER);
-    }
-}
-
-static void on_signal(void *context, int number)
-{
-    struct monitor *m = context;
-    (void)number;
-    if (m->phase == RUNNING) {
-        stop_all(m);
-        csts_conn_wake(m->conn);
+    struct monitor *m = self;
+    if (m->phase != RUNNING) {
+        caller_abort(&m->c, "it does not answer");
         return;
     }
-    say_failure(m, "ended by a signal", "before it was in order");
-    if (m->conn != NULL)
-        csts_conn_free(m->conn);
-    m->conn = NULL;
-    end_all(m);
+    stop_all(m);
+    csts_conn_wake(m->c.conn);
 }
 
-static int connect_provider(struct monitor *m)
+static bool on_signal(void *self)
 {
-    const struct monitor_options *o = m->options;
-    struct csts_user_config c = {.id = o->terms.instance, .version = o->terms.version};
-    char text[ADDRESS_TEXT_MAX];
-    snprintf(c.responder, sizeof c.responder, "%s", o->terms.peer);
-    snprintf(c.port, sizeof c.port, "%s", o->terms.port);
-    const int e = csts_conn_open(&m->host, &m->conn, &o->to, &c, &conn_user, m);
-    if (e < 0)
-        say_failure(m, address_write(&o->to, text), helio_strerror(e));
-    return e;
+    struct monitor *m = self;
+    if (m->phase != RUNNING) {
+        caller_fail(&m->c, "ended by a signal", "before it was in order");
+        return false;
+    }
+    stop_all(m);
+    return true;
 }
 
-static void run_loop(struct monitor *m)
+static int begin_plot(void *self)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    m->signals = uv_signals_open(m->world, numbers, 2, on_signal, m);
-    csts_host_init(&m->host, m->world, m->csts);
-    m->host.secure = m->secure.tls == NULL ? NULL : &m->secure;
-    alarm_init(&m->alarm, m->world, ALARM_APP, on_alarm, m);
-    if (m->signals == NULL)
-        say_failure(m, "the event loop", "no signals");
-    if (m->signals == NULL || connect_provider(m) < 0)
-        end_all(m);
-    else
-        alarm_set(&m->alarm, now_of(m) + m->options->wait);
-    uv_world_run(m->world);
+    struct monitor *m = self;
+    m->plot = m->options->plot == NULL ? NULL : plot_new();
+    if (m->options->plot == NULL || m->plot != NULL)
+        return 0;
+    caller_fail(&m->c, "the image", "out of memory");
+    return HELIO_ENOMEM;
 }
+
+static const struct csts_caller_ops ops = {
+    .begin = begin_plot, .notice = on_notice, .late = on_late, .signal = on_signal};
 
 int csts_run_monitor(const struct monitor_options *o)
 {
-    struct monitor m = {.options = o, .list = o->list};
-    if (!csts_secure_of(&o->terms, &m.secure))
-        return 2;
-    struct sle_digests *digests = sle_digests_new();
-    if (digests == NULL || uv_world_open(&m.world) < 0) {
-        fprintf(stderr, "helio-csts: the event loop cannot begin\n");
-        sle_digests_free(digests);
-        tls_free(m.secure.tls);
-        return 1;
-    }
-    m.plot = o->plot == NULL ? NULL : plot_new();
-    m.csts = csts_engine_of(&o->terms, digests, world_random(m.world),
-                            world_wall(m.world) - world_now(m.world));
-    if (m.csts == NULL || (o->plot != NULL && m.plot == NULL)) {
-        say_failure(&m, "the engine", "out of memory");
-        uv_world_end(m.world);
-        uv_world_run(m.world);
-    } else {
-        run_loop(&m);
-    }
+    struct monitor m = {.options = o,
+                        .list = o->list,
+                        .c = {.ops = &ops, .self = &m, .terms = &o->terms, .to = &o->to}};
+    const int e = caller_open(&m.c);
+    if (e != 0)
+        return e;
+    (void)caller_run(&m.c, o->wait);
     if (m.plot != NULL)
         write_plot(&m);
-    csts_free(m.csts);
-    if (uv_world_free(m.world) < 0)
-        m.failed = true;
-    sle_digests_free(digests);
-    tls_free(m.secure.tls);
-    return m.failed ? 1 : 0;
+    caller_close(&m.c);
+    return m.c.failed ? 1 : 0;
 }
