@@ -4,7 +4,7 @@
 #
 #   tests/run.sh            the suite, some 35 minutes on two cores: style; the release build with its tests in real time and
 #                           its long ones; all others under sanitizers
-#   tests/run.sh full       also the build of packagers, the tests of nodes in the release build, those in real time under
+#   tests/run.sh full       also the build of packagers, all tests in the release build, those in real time under
 #                           sanitizers, and each fuzz target for 3 s: some 80 minutes
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
@@ -63,9 +63,10 @@ if [ "$mode" = peers ]; then
 fi
 step "style"
 tests/style/check.sh
+nodes='^(e2e|interop|install|attack)' # tests that start programs
 if [ "$mode" = quick ]; then
     build debug
-    check debug -LE 'slow|realtime|release|peers' -j2
+    check debug -LE 'slow|realtime|release|peers' -E "$nodes" -j2
     exit 0
 fi
 # It gives clang's own warnings as well, so all that it needs of a build is what is generated. It takes what others leave of
@@ -78,21 +79,17 @@ if [ "$mode" = full ]; then
     step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
     tests/builds.sh gcc-Release
 fi
-# The build that is shipped, its assertions included, and the same under sanitizers; neither needs the debug build. The
-# units run under sanitizers (and in the packagers' build). Of the tests of nodes the release build plays those that measure
-# or compute for long.
+# The build that is shipped, its assertions included, plays what measures or computes for long; all else runs under
+# sanitizers, once. Neither needs the debug build.
 # Tests that start programs and talk over sockets get a second try, as those in real time do: a stall of a shared machine
 # does not come twice. Units, simulations and whatever else is exact do not. What a sanitizer said counts at once, and
 # the end tells what needed the second try. They wait as much as they work: four at once.
-nodes='^(e2e|interop|install|attack)'
 again='--repeat until-pass:2'
 build release
-check release -LE 'realtime|peers' -E "$nodes" -j2
-if [ "$mode" = full ]; then
-    check release -LE 'realtime|peers' -R "$nodes" -j4 $again
-else
-    check release -L 'release' -LE 'realtime|peers' -R "$nodes" -j4 $again
-fi
+long='-L release'
+[ "$mode" != full ] || long=
+check release $long -LE 'realtime|peers' -E "$nodes" -j2
+check release $long -LE 'realtime|peers' -R "$nodes" -j4 $again
 # In real time, those that measure one at a time.
 check release -L 'realtime' -LE peers -j2 $again
 build asan

@@ -12,6 +12,8 @@ BIN = OUT = ""
 
 
 class StackTcpclTest(unittest.TestCase):
+    SMALLER = (64, 1000, 50000, 200000)  # over channels with losses, where a play takes many more steps
+
     def setUp(self):
         self.folder = os.path.join(OUT, self._testMethodName)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -67,7 +69,7 @@ class StackTcpclTest(unittest.TestCase):
     def test_losses(self):
         """What the channel loses, TCP sends again: nothing is missing, all of it takes longer."""
         self.write()
-        result = self.play(*self.channels("rate: 100Mbit/s, delay: 20ms, duplicate: 0.01, corrupt: 0.005, erasures: {iid: 0.02}"))
+        result = self.play(*self.channels("rate: 100Mbit/s, delay: 20ms, duplicate: 0.01, corrupt: 0.005, erasures: {iid: 0.02}"), sizes=self.SMALLER)
         self.arrived(result)
         for channel in result["channels"]:
             self.assertGreater(channel["forward"]["dropped"]["random"], 100)
@@ -80,9 +82,9 @@ class StackTcpclTest(unittest.TestCase):
                                  "erasures: {iid: 0.01}")]
         for second in (2, 4, 10, 14):
             script += ["--link", f"{second}.3s ipn:2.0 to-3 down", "--link", f"{second + 1}.1s ipn:2.0 to-3 up"]
-        first = self.play(*script)
+        first = self.play(*script, sizes=self.SMALLER)
         self.arrived(first)
-        self.assertEqual(self.play(*script), first)
+        self.assertEqual(self.play(*script, sizes=self.SMALLER), first)
 
     def test_rate(self):
         """A long path is as full as its rate allows, frames and heads aside."""

@@ -284,8 +284,10 @@ class PowerTest(unittest.TestCase):
     def test_damaged_mat(self):
         """No damage ends the program otherwise than by an exit code."""
         source = random.Random(3)
-        for kind, more in (("double:60x1", ()), ("single:1x60:z", ()), ("double:60x1", ("run.a.b:double:3x2", "run.n:texts:1x2:a,b", "run.t:rows:2x1:a,b")),
-                           ("double:60x1", ("m:double:3x2", "n:texts:1x2:a,b", "t:rows:2x1:a,b"))):
+        rx, field, matrix = ("rx",), ("run.a.b", "--column", "b"), ("m", "--column", "b")
+        for kind, wanted, more in (("double:60x1", (rx,), ()), ("single:1x60:z", (rx,), ()),
+                                   ("double:60x1", (rx, field), ("run.a.b:double:3x2", "run.n:texts:1x2:a,b", "run.t:rows:2x1:a,b")),
+                                   ("double:60x1", (rx, matrix), ("m:double:3x2", "n:texts:1x2:a,b", "t:rows:2x1:a,b"))):
             with open(self.mat("m", "rx:" + kind, "x:char:1x5", "y:double:2x2", *more), "rb") as f:
                 whole = f.read()
             for n in range(120):
@@ -297,7 +299,7 @@ class PowerTest(unittest.TestCase):
                         data[source.randrange(128, len(data))] = source.choice((0, 1, 255, source.randrange(256)))
                 with open(self.path("damaged"), "wb") as f:
                     f.write(data)
-                for which in (("rx",), ("run.a.b", "--column", "b"), ("m", "--column", "b")):
+                for which in wanted:
                     p = trace("from-power", self.path("damaged"), "--mean-margin", "3dB", "--variable", *which)
                     self.assertIn(p.returncode, (0, 2), (kind, n, p.stderr))
 
