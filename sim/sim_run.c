@@ -319,6 +319,7 @@ static int conclude_run(const struct run *r, struct sim_result *out)
     out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;
     out->first_data = s->first_data;
     out->sessions_max = r->sessions_max;
+    out->begun_max = s->begun_max;
     out->held_max = r->held_max;
     return rc;
 }

@@ -83,6 +83,7 @@ struct sim_result {
     uint64_t repeat_bytes;           /* of these, data again after a report or a timer */
     uint64_t first_data;             /* block bytes sent for the first time */
     uint32_t sessions_max;           /* open at once */
+    uint32_t begun_max;              /* of these, had sent a segment */
     uint64_t held_max;               /* most bytes of blocks that the receiver held, sampled */
 };
 

@@ -68,6 +68,14 @@ static struct sim_session *open_session(struct sim_stats *s, uint64_t number)
     return n;
 }
 
+static void begin_session(struct sim_stats *s, struct sim_session *n, tick now)
+{
+    assert(!n->over);
+    n->first_tx = now;
+    s->begun++;
+    s->begun_max = s->begun > s->begun_max ? s->begun : s->begun_max;
+}
+
 static void sent(struct sim_stats *s, struct sim_session *n, const struct event *e,
                  uint32_t segment_max)
 {
@@ -86,7 +94,7 @@ static void sent(struct sim_stats *s, struct sim_session *n, const struct event 
     s->length = e->length;
     s->fresh = e->cause == CAUSE_FIRST;
     if (n->first_tx == TICK_NEVER)
-        n->first_tx = e->now;
+        begin_session(s, n, e->now);
     if (e->type >= 1 && e->type <= 3)
         n->checkpoints++;
     if (e->cause == CAUSE_FIRST && e->udp_len == segment_max) {
@@ -109,6 +117,7 @@ static void reported(struct sim_stats *s, struct sim_session *n, const struct ev
 static void closed(struct sim_stats *s, struct sim_session *n, const struct event *e)
 {
     n->first_try->settled |= e->cause != OUTCOME_LOST;
+    s->begun -= !n->over && n->first_tx != TICK_NEVER;
     n->over = true;
     if (e->cause == OUTCOME_DONE)
         n->closed = e->now;

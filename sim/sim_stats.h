@@ -45,6 +45,7 @@ struct sim_stats {
     uint64_t first_data; /* block bytes sent for the first time */
     uint64_t rto_firings, cancelled;
     uint64_t lost, resent, given_up; /* sessions, sessions, blocks */
+    uint32_t begun, begun_max;       /* sessions that have sent a segment and are not over */
     tick window_from, window_to;     /* of sim_stats_carried, set by the run; equal: not wanted */
     tick way;                        /* likewise: the longest from sent to arrived */
     uint64_t offset, length;         /* of the data that was sent last */

@@ -201,7 +201,7 @@ class Figures(unittest.TestCase):
         swept = types.SimpleNamespace(name="x", sweep={"a": [1, 2], "b": [1, 2]}, runs=[types.SimpleNamespace(kind="ltp")])
         drawn = []
         with unittest.mock.patch.object(plot, "save", side_effect=lambda figure, *_: drawn.append(figure)):
-            self.assertEqual([f["name"] for f in campaign_figures.sensitivity(types.SimpleNamespace(labels={}), swept, table, "")], ["x-sensitivity-goodput", "x-sensitivity-session_mean"])
+            self.assertEqual([f["name"] for f in campaign_figures.sensitivity(types.SimpleNamespace(labels={}), swept, table, "", lambda name: None)], ["x-sensitivity-goodput", "x-sensitivity-session_mean"])
         self.assertEqual([label.get_text() for label in drawn[0].axes[0].get_xticklabels()], ["b", "a"])
         self.assertAlmostEqual(drawn[0].axes[0].patches[0].get_height(), (100 * 50 / 176 + 100 * 50 / 177) / 2)
 

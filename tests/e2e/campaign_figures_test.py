@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures that a campaign's file gets: which axis, which lines or bars, which words; and the files of the page, run.
 Needs matplotlib. usage: campaign_figures_test.py BIN SOURCE"""
+import contextlib
+import functools
+import io
 import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 import unittest.mock
@@ -16,7 +20,7 @@ from pathlib import Path
 import _paths  # noqa: F401
 try:
     from heliograph import programs  # noqa: E402
-    from heliograph.campaign import figures as campaign_figures, file as campaign_file, names as campaign_names  # noqa: E402
+    from heliograph.campaign import cli as campaign_cli, equal, figures as campaign_figures, file as campaign_file, names as campaign_names  # noqa: E402
     from heliograph.figures import plot  # noqa: E402
 except ModuleNotFoundError:
     if sys.executable == "/usr/bin/python3":
@@ -44,16 +48,58 @@ class Base(unittest.TestCase):
         """The figure of the first experiment, whose n-th setting has the result of(n) ± 0.5; of: n itself by default."""
         campaign = self.load(text)
         experiment, figures = campaign.experiments[0], {}
-        table = [types.SimpleNamespace(values=dict(one), mean=lambda m, n=n: of(n), shown_half=lambda m: 0.5, faithful=True, metrics={metric: (of(n), 0.5)})
+        table = [types.SimpleNamespace(values=dict(one), mean=lambda m, n=n: of(n), shown_half=lambda m: 0.5, faithful=True, repetitions=1, metrics={metric: (of(n), 0.5)})
                  for n, one in enumerate(dict.fromkeys(run.parameters for run in experiment.runs), 1)]
         with unittest.mock.patch.object(plot, "save", side_effect=lambda figure, folder, name: figures.update({name: figure})), \
                 unittest.mock.patch.dict(campaign_figures.PLOTS, {"ltp": (metric,)}):
-            campaign_figures.figures(campaign, experiment, table, str(self.folder))
+            campaign_figures.figures(campaign, experiment, table, str(self.folder), lambda name: None)
         return figures[f"{experiment.name}-{metric}"]
 
     def words(self, figure):
         axes = figure.axes[0]
         return axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()
+
+
+class Progress(Base):
+    def test_what_is_drawn_is_told(self):
+        """The report of a long campaign is not silent: each line has the figure that is being drawn."""
+        self.load("experiments:\n  - {name: x, sweep: {sessions: [1, 2]}}\n  - {name: y, sweep: {sessions: [3, 4]}}\nset: {trace: none, duration: 100ms}\n")
+        said = io.StringIO()
+
+        def save(figure, folder, name):
+            plot.plt.close(figure)
+            time.sleep(0.05)
+            return "<svg></svg>"
+
+        self.assertEqual(campaign_cli.main([str(self.folder / "c.yaml"), "--out", str(self.folder / "out"), "--no-report"]), 0)
+        with unittest.mock.patch.object(plot, "save", side_effect=save), contextlib.redirect_stderr(said), \
+                unittest.mock.patch.object(programs, "Progress", functools.partial(programs.Progress, stream=said, every=0.01)):
+            self.assertEqual(campaign_cli.main([str(self.folder / "c.yaml"), "--out", str(self.folder / "out"), "--report"]), 0)
+        lines = said.getvalue().splitlines()
+        self.assertIn("helio-campaign: drawing the report", lines)
+        self.assertRegex(said.getvalue(), r"(?m)^helio-campaign: \d+ s: the report: experiment 1 of 2, figure x-goodput$")
+        self.assertRegex(said.getvalue(), r"(?m)^helio-campaign: \d+ s: the report: experiment 2 of 2, figure y-delivery_p99$")
+        self.assertTrue(lines[-1].startswith("helio-campaign: the report is "), lines)
+        self.assertEqual(programs.Progress.EVERY, 10.0)  # seconds, where it is not given
+
+
+class Equal(Base):
+    def words(self, goodput, begun, text="{trace: [A], sessions: [2, 4, 8]}"):
+        experiment = self.load(f"experiments:\n  - name: x\n    sweep: {text}\n").experiments[0]
+        rows = {run.parameters: run for run in experiment.runs}
+        return equal.words(experiment, [types.SimpleNamespace(values=run.values, repetitions=1, metrics={"goodput": (goodput[n], None)},
+                                                              results={1: {} if begun[n] is None else {"sessions_begun_max": begun[n]}}) for n, run in enumerate(rows.values())])
+
+    def test_sessions_that_change_nothing(self):
+        self.assertEqual(self.words((75.0, 88.9, 88.9), (2, 4, 3)),
+                         ["Equal with 4 and 8 sessions (trace A): no more than 4 of them were under way at once; others would wait for the line."])
+        self.assertEqual(self.words((88.9, 88.9, 88.9), (2, 2, 2), "{sessions: [2, 4, 8]}"),
+                         ["Equal with 2, 4 and 8 sessions: no more than 2 of them were under way at once; others would wait for the line."])
+
+    def test_what_the_counters_do_not_show_is_not_said(self):
+        for goodput, begun in (((75.0, 88.9, 88.9), (2, 4, 5)), ((75.0, 88.9, 88.9), (2, 4, None)), ((1.0, 2.0, 3.0), (2, 2, 2))):
+            self.assertEqual(self.words(goodput, begun), [])
+        self.assertEqual(self.words((1.0, 1.0, 1.0), (1, 1, 1), "{rto: [20ms, 40ms, 80ms]}"), [])
 
 
 class Lines(Base):

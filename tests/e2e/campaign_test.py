@@ -98,6 +98,7 @@ class Campaign(Base):
         carried = 100 * sum(r["carried_share"] for r in done) / len(done)
         self.assertAlmostEqual(float(got["A", "3"]["carried_share"]), carried, delta=0.001)
         self.assertIn("of the channel's capacity (rate × payload share × good share)", page.replace("&#39;", "'"))
+        self.assertTrue(all(isinstance(r["sessions_begun_max"], int) for r in done), done)
         for words in ("Seeds of A: 1001, 1002.", "Seeds of iid:A: 1, 2.", "2 repetitions know little of their own deviation", "one bundle"):
             self.assertIn(words, page)
         with open(self.out / "report" / "one-differences.csv", newline="", encoding="utf-8") as f:
@@ -126,6 +127,19 @@ class Campaign(Base):
         rows = json.loads(campaign(path, "--out", self.out, "--json", "--no-report").stdout)
         second = next(p for p in self.runs() if p.name.endswith(rows[0]["key"]))
         self.assertEqual(rows[0]["result"], json.loads((second / "result.json").read_text()))
+
+    def test_a_report_without_runs(self):
+        """Of none at all there is a message; an experiment without a run has a sentence, and the others their figures."""
+        path = self.file("set: {trace: none, duration: 100ms}\nexperiments:\n  - {name: x, sweep: {sessions: [1, 2]}}\n  - {name: y, sweep: {rto: [40ms, 50ms]}}\n")
+        self.assertIn("has no finished run of this campaign: run it without --report first", campaign(path, "--out", self.out, "--report", code=1).stderr)
+        campaign(path, "--out", self.out, "--no-report")
+        for run in self.runs():
+            if "rto30ms" not in run.name:
+                shutil.rmtree(run)
+        campaign(path, "--out", self.out, "--report")
+        page = (self.out / "report" / "index.html").read_text()
+        self.assertEqual(page.count("No run of this experiment is done"), 1)
+        self.assertIn('id="x-goodput"', page)
 
     def test_failed_run_is_told_and_the_others_kept(self):
         path = self.file('set: {duration: 200ms}\nexperiments:\n  - name: x\n    sweep: {trace: [none, odd.txt]}\n')
@@ -269,7 +283,7 @@ traffic:
         whole = json.loads((runs[1] / "result.json").read_text())
         for part in ({"key": whole["key"], "goodput_bps": 1.0}, {**whole, "goodput_bps": None}, {**whole, "reasons": None}, whole):
             (runs[1] / "result.json").write_text(json.dumps(part))
-            campaign(path, "--out", self.out, "--report")
+            campaign(path, "--out", self.out, "--report", code=part is not whole)
         shutil.rmtree(runs[1])
         data = traces[0].read_bytes()
         traces[0].write_bytes(data[:len(data) // 2])

@@ -97,6 +97,8 @@ START_TEST(a_window_has_those_that_began_in_it)
     ck_assert_int_eq(sim_stats_figures(&stats, 20 * TICK_MS, 40 * TICK_MS, &f), 0);
     ck_assert_uint_eq(f.sessions, 2);
     ck_assert_double_eq(f.session.mean, 2.5);
+    ck_assert_uint_eq(stats.begun_max, 4);
+    ck_assert_uint_eq(stats.begun, 1);
 }
 END_TEST
 

@@ -86,13 +86,16 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:f,s:f,s:f,s:o,s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I}",
+        "{s:f,s:f,s:f,s:o,s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,"
+        "s:"
+        "I}",
         "carried_bps", r->carried_bps, "carried_share", r->carried_share, "carried_se",
         r->carried_se, "carried_parts", print_parts(r), "sessions_cut", r->cut, "sessions_timed",
         (json_int_t)f->sessions, "interrupted", r->until < p->duration, "until_s",
         ms(r->until) / 1000, "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
         (json_int_t)r->air_bytes, "copy_bytes", (json_int_t)r->copy_bytes, "repeat_bytes",
-        (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max, "dropped_by_rule",
+        (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max,
+        "sessions_begun_max", (json_int_t)r->begun_max, "dropped_by_rule",
         (json_int_t)r->rule_drops[0], "dropped_by_rule_return", (json_int_t)r->rule_drops[1],
         "delivered_share", f->delivered_share, "lost", (json_int_t)r->lost, "resent",
         (json_int_t)r->resent, "given_up", (json_int_t)r->given_up, "receiver_held_max_bytes",
@@ -175,7 +178,8 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
     double air = r->air_bytes == 0 ? 1 : (double)r->air_bytes;
     fprintf(out, "%-22s %.3f %% copies, %.3f %% repetitions\n", "of the air time",
             100 * (double)r->copy_bytes / air, 100 * (double)r->repeat_bytes / air);
-    fprintf(out, "%-22s %" PRIu32 "\n", "sessions at once", r->sessions_max);
+    fprintf(out, "%-22s %" PRIu32 " open, %" PRIu32 " of them begun\n", "sessions at once",
+            r->sessions_max, r->begun_max);
     fprintf(out, "%-22s %.3f MB\n", "held by the receiver", (double)r->held_max / 1e6);
     fprintf(out, "%-22s %" PRIu64 "\n", "timers fired", r->rto_firings);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions cancelled", r->cancelled);

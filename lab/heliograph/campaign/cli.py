@@ -251,7 +251,11 @@ def need_all(a: argparse.Namespace, campaign: file.Campaign) -> None:
 def make_report(campaign: file.Campaign, out: str, against: list[Any]) -> None:
     from . import report  # matplotlib and Jinja2 are needed here only
     print("helio-campaign: drawing the report", file=sys.stderr)
-    path = report.make(campaign, out, against)
+    progress = programs.Progress("helio-campaign")
+    try:
+        path = report.make(campaign, out, against, lambda text: progress.show(f"the report: {text}"))
+    finally:
+        progress.end()
     print(f"helio-campaign: the report is {path}", file=sys.stderr)
 
 
@@ -272,6 +276,9 @@ def work(a: argparse.Namespace, campaign: file.Campaign, out: str) -> int:
     if a.only:
         return only(runner, a.only)
     need_all(a, campaign)
+    if a.report and len(runner.todo()) == len(campaign.runs()):
+        print(f"helio-campaign: {out} has no finished run of this campaign: run it without --report first, or name its folder with --out", file=sys.stderr)
+        return 1
     fine = True
     if not a.report:
         fine = runner.all()

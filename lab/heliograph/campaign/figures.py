@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..figures import plot
@@ -76,13 +77,16 @@ def bars(campaign: Campaign, experiment: Experiment, table: list[data.Row], metr
                      xlabel="" if across is None else campaign_names.of_axis(campaign, experiment, across), weak=[one[3] for one in drawn])
 
 
-def figures(campaign: Campaign, experiment: Experiment, table: list[data.Row], folder: str) -> Any:
-    """The general figures of an experiment, as SVG texts with their names; for pgfplots beside them."""
+def figures(campaign: Campaign, experiment: Experiment, table: list[data.Row], folder: str, tell: Callable[[str], None]) -> Any:
+    """The general figures of an experiment, as SVG texts with their names; for pgfplots beside them. tell: gets the name of each before it is drawn."""
+    if not any(row.repetitions for row in table):
+        return []  # no run of it is done
     x = axis(experiment)
     drawn, pictures = [], {}
     plots = data.known(table, PLOTS[experiment.runs[0].kind])
     for metric in plots:
         name = f"{experiment.name}-{metric}"
+        tell(name)
         if x is None:
             figure = bars(campaign, experiment, table, metric)
         else:
@@ -93,7 +97,7 @@ def figures(campaign: Campaign, experiment: Experiment, table: list[data.Row], f
             plot.remark(figure, f"above 100 %: {data.ABOVE_SHORT}")
         drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": campaign_names.of_metric(campaign, metric)})
     export.experiment_files(folder, experiment, table, pictures, plots)
-    return drawn + sensitivity(campaign, experiment, table, folder)
+    return drawn + sensitivity(campaign, experiment, table, folder, tell)
 
 
 def swings(experiment: Experiment, table: list[data.Row], name: str, metric: str) -> list[float]:
@@ -105,7 +109,7 @@ def swings(experiment: Experiment, table: list[data.Row], name: str, metric: str
     return [100 * (max(g) - min(g)) / (sum(g) / len(g)) for g in groups.values() if len(g) > 1 and sum(g) > 0]
 
 
-def sensitivity(campaign: Campaign, experiment: Experiment, table: list[data.Row], folder: str) -> Any:
+def sensitivity(campaign: Campaign, experiment: Experiment, table: list[data.Row], folder: str, tell: Callable[[str], None]) -> Any:
     """Which parameter matters? Only where several are swept."""
     names = swept(experiment)
     if len(names) < 2:
@@ -116,10 +120,10 @@ def sensitivity(campaign: Campaign, experiment: Experiment, table: list[data.Row
         if not all(found):
             continue
         order = sorted(range(len(names)), key=lambda i: -max(found[i]))
-        title = f"Sensitivity: {data.ALL[metric][0]}"
+        name, title = f"{experiment.name}-sensitivity-{metric}", f"Sensitivity: {data.ALL[metric][0]}"
+        tell(name)
         figure = plot.bars(title, "swing, % of the mean", [campaign_names.of_parameter(campaign, experiment, names[i]) for i in order],
                            [("mean over the other parameters", [sum(found[i]) / len(found[i]) for i in order], [None] * len(names)),
                             ("most", [max(found[i]) for i in order], [None] * len(names))], xlabel="swept alone")
-        name = f"{experiment.name}-sensitivity-{metric}"
         drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": title})
     return drawn

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jinja2
@@ -15,6 +16,7 @@ from .. import statistics
 from . import (
     data,
     delays as campaign_delays,
+    equal,
     export,
     figures,
     file,
@@ -209,18 +211,26 @@ def delays(experiment: file.Experiment, table: list[data.Row], folder: str) -> l
     return found
 
 
-def make(campaign: file.Campaign, out: str, against: Sequence[Any] = ()) -> str:
+def tell_figure(tell: Callable[[str], None], part: str, figure: str) -> None:
+    tell(f"{part}, figure {figure}")
+
+
+def make(campaign: file.Campaign, out: str, against: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None) -> str:
+    """The page's path. tell: gets what is being drawn."""
     folder = os.path.join(out, "report")
     os.makedirs(folder, exist_ok=True)
     tables = [data.rows(e, out) for e in campaign.experiments]
     sections, pairs = [], paired(campaign, tables, folder)
-    for e, table in zip(campaign.experiments, tables):
+    for number, (e, table) in enumerate(zip(campaign.experiments, tables), 1):
+        tell_each = functools.partial(tell_figure, tell, f"experiment {number} of {len(tables)}")
         data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
-        sections.append({"experiment": e, "table": table, "figures": figures.figures(campaign, e, table, folder), "repeated": repeated(e, table),
+        sections.append({"experiment": e, "table": table, "figures": figures.figures(campaign, e, table, folder, tell_each), "repeated": repeated(e, table),
                          "fixed": fixed(campaign, e), "metrics": data.known(table, data.KINDS[campaign.kind]), "others": other_systems(campaign, e),
-                         "delays": delays(e, table, folder), "pairs": pairs.get(e.name), "seeds": trace_seeds(table), "coarse": coarse_words(table), "above": above_words(table)})
+                         "delays": delays(e, table, folder), "pairs": pairs.get(e.name), "seeds": trace_seeds(table), "equal": equal.words(e, table), "coarse": coarse_words(table), "above": above_words(table)})
     paper = None
     named = dict(zip((e.name for e in campaign.experiments), tables))
+    if campaign.kind == "sle" or campaign.report == "paper":
+        tell("published figures")
     if campaign.kind == "sle":
         paper = sle_report.make(named, folder, campaign.mode)
     elif campaign.report == "paper":
@@ -231,6 +241,7 @@ def make(campaign: file.Campaign, out: str, against: Sequence[Any] = ()) -> str:
     if differences:
         campaign_run.write_json(os.path.join(folder, "comparison.json"), differences)
         campaign_run.write_json(os.path.join(folder, "comparison-all.json"), over_all(differences))
+    tell("the page")
     export.write(os.path.join(folder, "report.ipynb"), export.notebook(campaign))
     path = os.path.join(folder, "index.html")
     with open(path, "w", encoding="utf-8") as f:

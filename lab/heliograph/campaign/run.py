@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .traces import Traces
 
 RESULT = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
-          "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled")
+          "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled", "sessions_begun_max")
 
 
 def write_json(path: str, value: Any) -> None:
