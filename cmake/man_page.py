@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import source_note
 
 WIDTH = 76
 
@@ -99,6 +100,9 @@ def page(path, name, known):
 def main():
     path, name, section, version, out, docs = sys.argv[1:]
     markdown = page(path, name, pages(docs))
+    folders = source_note.named(markdown, Path(docs).parent, Path(docs))
+    if folders:
+        markdown = f"{markdown.rstrip()}\n\n# SOURCE\n\n{source_note.note(folders)}\n"
     done = subprocess.run(
         ["lowdown", "-s", "-tman", "-m", f"title={name}", "-m", f"section={section}", "-m", f"source=Heliograph {version}",
          "-m", "volume=Heliograph"],

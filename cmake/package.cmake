@@ -56,6 +56,8 @@ function(helio_install_pages)
     install(FILES ${source}/traces/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/traces)
     install(FILES ${source}/tests/interop/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/interop)
     install(FILES ${source}/tests/interop/hand/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/interop/hand)
+    install(CODE "execute_process(COMMAND ${HELIO_PYTHON} ${source}/cmake/source_note.py ${source}
+        \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR} COMMAND_ERROR_IS_FATAL ANY)")
 endfunction()
 
 # What the programs of a package need is found by dpkg-shlibdeps; what they start is named here.

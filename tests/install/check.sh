@@ -69,6 +69,9 @@ grep -q '^ExecReload=' "$unit" || fail "the unit of systemd is not there"
 grep -q '^LoadCredential=%i.key$' "$unit" || fail "the unit does not load the node's private key as a credential"
 grep '^LoadCredential=.*:' "$unit" && fail "a node without this credential would not start"
 
+# pages that name files of the source say so
+python3 "$source/tests/install/pages.py" "$prefix" || fail "installed pages send readers to files that are not there"
+
 # each header is whole, in every language; arrays without a length are C's, which every C++ compiler knows
 for header in $(cd "$prefix/include" && find heliograph -name '*.h'); do
     grep -q 'extern "C"' "$prefix/include/$header" || fail "$header: no extern \"C\""

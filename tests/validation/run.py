@@ -41,7 +41,7 @@ HEAD = ["claim", "checked against", "should be", "is", "error", "standard error"
 INTRO = """# Validation
 
 Each row is a claim of the [channel model](channel.md), of [helio-trace](helio-trace.md) or of [helio-sim](helio-sim.md). For example, the aperture averaging of a telescope is compared with a double integral.
-A row compares the value by theory, or by a second implementation in Python, with the programs' value. One command writes this page:
+A row compares the value by theory, or by a second implementation in Python, with the programs' value. In a build of the source, one command writes this page:
 
     tests/validation/run.py BIN_DIR --write docs/validation.md        or: cmake --build build/release --target validation
 
