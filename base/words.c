@@ -98,7 +98,14 @@ static const char *find_synonym(const char *word, const char *const *words, size
                 {"size", "payload"},
                 {"hosts", "nodes"},
                 {"host", "node"},
-                {"authentication", "auth"}};
+                {"authentication", "auth"},
+                {"key", "key_file"},
+                {"secret", "key_file"},
+                {"tcp", "tcpcl"},
+                {"check", "lint"},
+                {"set", "change"},
+                {"loss", "iid"},
+                {"loss", "trace"}};
     const char *found = NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && found == NULL; i++)
         if (is_same(word, rows[i].typed))

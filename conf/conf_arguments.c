@@ -255,8 +255,8 @@ static bool takes_next(const struct argp_option *all, size_t len, const char *wo
     return false;
 }
 
-/* The name that was meant by a long option that does not exist; NULL: it does, also shortened, or
- * none is near. */
+/* The name that was meant by a long option that does not exist; "": none is near; NULL: it exists,
+ * also shortened. */
 static const char *closest_name(const struct argp_option *all, size_t len, const char *word)
 {
     static const char *const always[] = {"help", "usage", "version"};
@@ -276,11 +276,11 @@ static const char *closest_name(const struct argp_option *all, size_t len, const
         names[n++] = always[i];
     }
     snprintf(name, sizeof name, "%.*s", (int)(typed < TYPED_CAP ? typed : TYPED_CAP - 1), word);
-    return words_closest(name, names, n);
+    const char *closest = words_closest(name, names, n);
+    return closest != NULL ? closest : "";
 }
 
-/* argp's own message for an unknown option has no suggestion: if a name is near, the program ends
- * here. */
+/* argp's own message for an unknown option has no suggestion, and the program's path. */
 static void refuse_misspelt(const struct argp_option *all, size_t len, int argc, char **argv)
 {
     const char *program = strrchr(argv[0], '/');
@@ -291,8 +291,13 @@ static void refuse_misspelt(const struct argp_option *all, size_t len, int argc,
         const char *name = closest_name(all, len, argv[i] + 2);
         if (name == NULL)
             continue;
-        fprintf(stderr, "%s: %.*s is unknown; did you mean --%s? Try '%s --help'\n", program,
-                (int)strcspn(argv[i], "="), argv[i], name, program);
+        const int typed = (int)strcspn(argv[i], "=");
+        if (*name != '\0')
+            fprintf(stderr, "%s: %.*s is unknown; did you mean --%s? Try '%s --help'\n", program,
+                    typed, argv[i], name, program);
+        else
+            fprintf(stderr, "%s: %.*s is unknown; '%s --help' shows the options\n", program, typed,
+                    argv[i], program);
         exit(argp_err_exit_status);
     }
 }

@@ -18,6 +18,7 @@
 #define KEYS_MAX 256
 #define GROUPS_MAX 16
 #define GROUP_CAP 32
+#define SUCH_AS_CAP 96
 #define WHY_CAP 320
 #define LIST_CAP 400
 
@@ -128,8 +129,9 @@ static void set_value(const struct conf_option *o, const struct conf_part *part,
         return;
     }
     if (t->kind != CONF_SCALAR) {
-        conf_error(errors, t->line, "%s%s: %s is not expected here; write one value", where, t->key,
-                   conf_kind_name(t->kind));
+        conf_error(errors, t->line, "%s%s: %s is not expected here; write %s", where, t->key,
+                   conf_kind_name(t->kind),
+                   o->type == OPTION_WORDS ? "a list of values, [ONE, TWO]" : "one value");
         return;
     }
     if (o->initial == NULL && *t->text == '\0') {
@@ -251,14 +253,20 @@ static void report_missing(const struct conf_tree *map, const char *where,
 /* Is it a list or a value, where a map should be? Then that is reported. An empty value is a map
  * without keys. */
 static bool refuse_other_kind(const struct conf_tree *map, const char *where,
+                              const struct conf_part *parts, size_t parts_len,
                               struct conf_errors *errors)
 {
+    char such_as[SUCH_AS_CAP] = "";
     const size_t len = strlen(where);
     const int key_len = (int)(len > 0 ? len - 1 : 0); /* without the dot */
     if (map->kind == CONF_MAP || (map->kind == CONF_SCALAR && *map->text == '\0'))
         return false;
-    conf_error(errors, map->line, "%.*s%s%s is not expected here; write a map of its keys", key_len,
-               where, len > 0 ? ": " : "", conf_kind_name(map->kind));
+    if (key_len > 0 && parts_len > 0 && parts->options->key != NULL &&
+        strchr(where, '.') == where + key_len && strchr(where, '[') == NULL)
+        snprintf(such_as, sizeof such_as, ", such as %.*s: {%s: …}", key_len, where,
+                 parts->options->key);
+    conf_error(errors, map->line, "%.*s%s%s is not expected here; write a map of its keys%s",
+               key_len, where, len > 0 ? ": " : "", conf_kind_name(map->kind), such_as);
     return true;
 }
 
@@ -267,7 +275,7 @@ void conf_section_read(const struct conf_tree *map, const char *where,
                        struct conf_errors *errors)
 {
     struct known keys;
-    if (refuse_other_kind(map, where, errors))
+    if (refuse_other_kind(map, where, parts, parts_len, errors))
         return;
     list_known(parts, parts_len, words, &keys);
     for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
@@ -309,8 +317,10 @@ const struct conf_tree *conf_list(const struct conf_tree *root, const char *wher
     if (is_empty(t))
         return NULL;
     if (t->kind != CONF_LIST) {
-        conf_error(errors, t->line, "%s%s: %s is not expected here; write a list of maps", where,
-                   key, conf_kind_name(t->kind));
+        conf_error(errors, t->line,
+                   "%s%s: %s is not expected here; write a list of maps: "
+                   "\"- \" before the first key of each",
+                   where, key, conf_kind_name(t->kind));
         return NULL;
     }
     for (const struct conf_tree *i = t->first; i != NULL; i = i->next) {

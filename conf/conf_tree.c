@@ -227,6 +227,36 @@ static size_t offset_of(const yaml_mark_t *mark, const char *data, size_t len)
     return at == end ? end : len;
 }
 
+/* Is nothing but blanks before the place of the problem in its line? */
+static bool is_indented(const yaml_parser_t *p, const char *data, size_t len)
+{
+    const size_t at = offset_of(&p->problem_mark, data, len);
+    const size_t begin = at - (at < len ? p->problem_mark.column : 0);
+    return at < len && strspn(data + begin, " ") >= p->problem_mark.column;
+}
+
+/* "mapping values are not allowed": a second colon in one line, or a key below a value. */
+static bool explain_colon(const yaml_parser_t *p, const char *data, size_t len,
+                          struct conf_errors *errors)
+{
+    const size_t at = offset_of(&p->problem_mark, data, len);
+    const uint32_t line = (uint32_t)p->problem_mark.line + 1;
+    if (p->problem == NULL || at == len ||
+        strncmp(p->problem, "mapping values are not allowed", 30) != 0)
+        return false;
+    const char *begin = data + at - p->problem_mark.column, *first = strstr(begin, ": ");
+    if (first != NULL && first < data + at) {
+        const int value = (int)strcspn(first + 2, "\r\n");
+        conf_error(errors, line, "not YAML: write the value in quotes: %.*s: \"%.*s\"",
+                   (int)(first - begin - (long)strspn(begin, " -")), begin + strspn(begin, " -"),
+                   value < 80 ? value : 80, first + 2);
+    } else
+        conf_error(errors, line,
+                   "not YAML: the line above has a value already, so this key cannot be below it; "
+                   "keys of one map begin in one column");
+    return true;
+}
+
 /* "mapping values are not allowed": is it because the line before has no space after its colon? */
 static bool explain_line_before(const yaml_parser_t *p, const char *data, size_t len,
                                 struct conf_errors *errors)
@@ -260,6 +290,7 @@ static bool explain_error(const yaml_parser_t *p, const char *data, size_t len,
                    end = (uint32_t)p->problem_mark.line + 1;
     const bool map = strcmp(context, "while parsing a flow mapping") == 0;
     const bool list = strcmp(context, "while parsing a flow sequence") == 0;
+    const bool block = strncmp(context, "while parsing a block ", 22) == 0;
     const char *text = data + at;
     int word = 0, key = 0;
     while (at + (size_t)word < len && word < 80 && strchr(" \t\r\n,]}", text[word]) == NULL)
@@ -275,6 +306,13 @@ static bool explain_error(const yaml_parser_t *p, const char *data, size_t len,
     else if ((map || list) && end > line)
         conf_error(errors, line, "not YAML: this line has a %c without its %c (line %u goes on)",
                    map ? '{' : '[', map ? '}' : ']', end);
+    else if (strcmp(context, "while scanning a quoted scalar") == 0 && at < len)
+        conf_error(errors, line, "not YAML: this text begins with %c and has no %c at its end",
+                   *text, *text);
+    else if (block && end > line && p->problem_mark.column != p->context_mark.column &&
+             is_indented(p, data, len))
+        conf_error(errors, end,
+                   "not YAML: no line above has this indent; keys of one map begin in one column");
     else
         return false;
     return true;
@@ -295,7 +333,8 @@ static void parser_error(const yaml_parser_t *p, const char *data, size_t len,
         conf_error(errors, tab, "not YAML: a tab at line %u: use spaces", tab);
         return;
     }
-    if (explain_error(p, data, len, errors) || explain_line_before(p, data, len, errors))
+    if (explain_error(p, data, len, errors) || explain_line_before(p, data, len, errors) ||
+        explain_colon(p, data, len, errors))
         return;
     conf_error(errors, line, "not YAML: %s%s%s%s", p->problem != NULL ? p->problem : "unreadable",
                p->error == YAML_READER_ERROR ? " (a configuration is UTF-8)" : "",

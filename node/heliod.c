@@ -229,7 +229,8 @@ static void take_path(struct argp_state *state, char *arg, void *base)
 {
     struct options *o = base;
     if (o->path != NULL)
-        argument_wrong(state, "\"%s\" is one too many; the configuration is %s", arg, o->path);
+        argument_wrong(state, "\"%s\" is one too many; the configuration is %s%s", arg, o->path,
+                       strcmp(o->path, "check") == 0 ? "; did you mean --check?" : "");
     o->path = arg;
 }
 

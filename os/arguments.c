@@ -28,6 +28,8 @@ int argument_refuse(const char *program, const char *word, const char *const *co
     fprintf(stderr, "%s: ", program);
     if (*word == '\0')
         fputs("a command is missing: ", stderr);
+    else if (closest == NULL && access(word, F_OK) == 0)
+        fprintf(stderr, "%s is a file, and a command comes first: ", word);
     else if (closest != NULL)
         fprintf(stderr, "'%s' is unknown; did you mean %s?", word, closest);
     else

@@ -10,6 +10,7 @@
 
 #include "base/secret.h"
 
+enum { ALGORITHM_PART = 5 };  /* letters that point at one: sha384, aes128 */
 enum { COSE_KEY_MAX = 4096 }; /* bytes of a COSE_Key in a line */
 enum {
     FOR_MAC = SECURITY_SERVES_BIB | SECURITY_SERVES_COSE_BIB,
@@ -147,14 +148,52 @@ static bool slice_is(struct slice s, const char *text)
     return s.len == strlen(text) && memcmp(s.data, text, s.len) == 0;
 }
 
+/* The next letter or digit in small, and where the one after it may be; 0: none is left. */
+static char next_letter(struct slice s, size_t *at)
+{
+    while (*at < s.len && (s.data[*at] == '-' || s.data[*at] == '_' || s.data[*at] == ' '))
+        (*at)++;
+    const char c = *at < s.len ? (char)s.data[(*at)++] : 0;
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Does `name` have the letters and digits of `part` in a row? SHA384 is in hmac-sha-384. */
+static bool has_part(struct slice name, struct slice part)
+{
+    for (size_t begin = 0; begin < name.len; begin++) {
+        size_t at = begin, in = 0;
+        char want = next_letter(part, &in);
+        while (want != 0 && next_letter(name, &at) == want)
+            want = next_letter(part, &in);
+        if (want == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *find_algorithm(struct slice v)
+{
+    for (int i = 0; i < SECURITY_KEY_ALGORITHMS && v.len >= ALGORITHM_PART; i++)
+        if (has_part(slice_of(algorithms[i].text, strlen(algorithms[i].text)), v))
+            return algorithms[i].text;
+    return NULL;
+}
+
 static void read_algorithm(struct key_reader *r, struct slice v)
 {
+    char text[64];
     for (int i = 0; i < SECURITY_KEY_ALGORITHMS; i++) {
         if (slice_is(v, algorithms[i].text)) {
             r->key->algorithm = (enum security_algorithm)i;
             r->has_algorithm = true;
             return;
         }
+    }
+    const char *near = find_algorithm(v);
+    if (near != NULL) {
+        snprintf(text, sizeof text, "algorithm: did you mean %s?", near);
+        refuse_line(r, text);
+        return;
     }
     refuse_line(r, "algorithm: write hmac-sha-256, hmac-sha-384, hmac-sha-512, aes-128-gcm, "
                    "aes-256-gcm, aes-128-kw or aes-256-kw; or, for COSE, hkdf-sha-512, es256, "

@@ -243,6 +243,19 @@ static void read_erasures(struct scenario_way *w, const struct conf_tree *map, c
     conf_section_read(burst, inner, &of_burst, 1, NULL, errors);
 }
 
+/* NULL: there are none, or a value stands where their map belongs, which is reported. */
+static const struct conf_tree *find_erasures(const struct conf_tree *map, const char *where,
+                                             struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "erasures");
+    if (t == NULL || t->kind != CONF_SCALAR || *t->text < '0' || *t->text > '9')
+        return conf_map(map, where, "erasures", errors);
+    conf_error(errors, t->line,
+               "%serasures: a value is not expected here; write a map such as {iid: %s}", where,
+               t->text);
+    return NULL;
+}
+
 void scenario_way_read(struct scenario *s, int direction, const struct conf_tree *map,
                        const char *where, const char *directory, struct conf_errors *errors)
 {
@@ -260,7 +273,7 @@ void scenario_way_read(struct scenario *s, int direction, const struct conf_tree
     scenario_jitter_read(w, map, where, errors);
     scenario_windows(w, map, where, errors);
     scenario_changes(w, map, where, errors);
-    const struct conf_tree *erasures = conf_map(map, where, "erasures", errors);
+    const struct conf_tree *erasures = find_erasures(map, where, errors);
     if (erasures != NULL)
         read_erasures(w, erasures, where, directory, errors);
     scenario_rules(s, direction, map, where, errors);

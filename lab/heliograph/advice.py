@@ -12,7 +12,7 @@ from typing import Any
 UNITS = ("_ns", "_us", "_ms", "_s", "_sec", "_seconds", "_bps", "_bytes", "_mbps", "_kb", "_mb")
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "speed": ("rate",), "bandwidth": ("rate",), "bitrate": ("rate",), "throughput": ("rate",), "latency": ("delay", "owlt"),
-    "rtt": ("delay", "owlt"), "timeout": ("rto",), "mtu": ("segment",), "loss": ("losses", "erasures"),
+    "rtt": ("delay", "owlt"), "timeout": ("rto",), "mtu": ("segment",), "loss": ("losses", "erasures"), "key": ("key_file",), "secret": ("key_file",), "tcp": ("tcpcl",),
     "start": ("up",), "stop": ("down",), "length": ("duration",), "time": ("duration",), "size": ("payload",), "hosts": ("nodes",), "host": ("node",)}
 PACKAGES: dict[str, tuple[str, str]] = {
     "yaml": ("python3-yaml", "PyYAML"), "jinja2": ("python3-jinja2", "Jinja2"), "matplotlib": ("python3-matplotlib", "matplotlib"),
@@ -55,7 +55,13 @@ def yaml_problem(error: Any) -> tuple[int | None, str]:
         return line, "a tab: YAML indents by spaces; use spaces"
     if problem.startswith("mapping values are not allowed") and mark.buffer is not None:  # the line before continues
         before = re.fullmatch(r"\s*(?:- )?(\w+):(\S+)\s*", (mark.buffer.splitlines()[:mark.line] or [""])[-1])
-        return (mark.line, f"write a space after the colon: {before[1]}: {before[2]}") if before else (line, problem)
+        if before:
+            return mark.line, f"write a space after the colon: {before[1]}: {before[2]}"
+        begun = mark.buffer[mark.pointer - mark.column:].splitlines()[0]
+        key, colon, value = begun.lstrip(" -").partition(": ")
+        if colon and begun.index(": ") < mark.column:
+            return line, f"write the value in quotes: {key}: \"{value}\""
+        return line, "the line above has a value already, so this key cannot be below it; keys of one map begin in one column"
     if begin is None or begin.buffer is None:
         return line, problem
     word = re.split(r"[\s,\]}\0]", begin.buffer[begin.pointer:begin.pointer + 80])[0]
@@ -67,6 +73,10 @@ def yaml_problem(error: Any) -> tuple[int | None, str]:
     if context in ("while parsing a flow mapping", "while parsing a flow sequence") and line and line > begin.line + 1:
         pair = "{}" if context.endswith("mapping") else "[]"
         return begin.line + 1, f"this line has a {pair[0]} without its {pair[1]} (line {line} goes on)"
+    if context == "while scanning a quoted scalar":
+        return begin.line + 1, f"this text begins with {word[0]} and has no {word[0]} at its end"
+    if context.startswith("while parsing a block ") and line and line > begin.line + 1 and mark.column != begin.column:
+        return line, "no line above has this indent; keys of one map begin in one column"
     return line, problem
 
 

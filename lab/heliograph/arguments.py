@@ -19,4 +19,5 @@ class Parser(argparse.ArgumentParser):
         choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
         near = advice.closest(choice[1], re.findall(r"[\w-]+", choice[2])) if choice else None
         message += f"; did you mean {near}?" if near else ""
+        message += "; it is one word too many" if re.fullmatch(r"unrecognized arguments: [^-]\S*", message) else ""
         self.exit(2, f"{self.prog}: {message}\nTry `{self.prog} --help' for more information.\n")

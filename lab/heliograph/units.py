@@ -103,3 +103,9 @@ def word_of(*words: str) -> Callable[[Any], str]:
         return str(value)
 
     return parse
+
+
+def without_percent(value: object) -> str:
+    """The end of a message about a share that was written in percent; nothing of any other."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", str(value))
+    return f"; write {float(found[1]) / 100:g}" if found else ""

@@ -63,8 +63,8 @@ static void read_map(const struct conf_tree *root, const char *name,
                      struct conf_errors *errors)
 {
     char where[32];
-    const struct conf_tree *t = conf_map(root, "", name, errors);
-    if (t == NULL)
+    const struct conf_tree *t = conf_child(root, name);
+    if (t == NULL || (t->kind == CONF_SCALAR && *t->text == '\0'))
         return;
     snprintf(where, sizeof where, "%s.", name);
     struct conf_part part = {options, c, config_set};
@@ -269,7 +269,7 @@ static void check_store(struct config *c, const struct conf_tree *root, struct c
     if (c->store.durability == STORE_NONE) {
         if (!map || conf_child(t, "limit") == NULL)
             c->store.limit = NONE_LIMIT;
-    } else if (c->store.path == NULL || *c->store.path == '\0') {
+    } else if ((c->store.path == NULL || *c->store.path == '\0') && (t == NULL || map)) {
         conf_error(errors, t != NULL ? t->line : root->line,
                    "store.path: this key is missing; write a directory, or durability: none to "
                    "keep bundles in memory only");

@@ -8,11 +8,11 @@
 
 #include "os/host_address.h"
 
-/* Is it the id of a node without its end? Then the whole one in `right`. */
-static bool mend_eid(const char *text, const char *end, char right[EID_TEXT_MAX])
+/* Is it the id of a node without its begin or end? Then the whole one in `right`. */
+static bool mend_eid(const char *begin, const char *text, const char *end, char right[EID_TEXT_MAX])
 {
     struct eid eid;
-    const int n = snprintf(right, EID_TEXT_MAX, "%s%s", text, end);
+    const int n = snprintf(right, EID_TEXT_MAX, "%s%s%s", begin, text, end);
     return n < (int)EID_TEXT_MAX && eid_parse(right, &eid) == 0 && eid_is_node(&eid);
 }
 
@@ -25,7 +25,8 @@ static int set_eid(struct eid *field, const char *text, char *why, size_t cap)
     }
     if (eid_parse(text, field) == 0)
         return 0;
-    if (mend_eid(text, ".0", right) || mend_eid(text, "/", right))
+    if (mend_eid("", text, ".0", right) || mend_eid("", text, "/", right) ||
+        mend_eid("ipn:", text, "", right) || mend_eid("ipn:", text, ".0", right))
         snprintf(why, cap, "\"%s\" is not an endpoint id; did you mean %s?", text, right);
     else
         snprintf(why, cap, "\"%s\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/",

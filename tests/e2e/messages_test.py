@@ -123,7 +123,7 @@ class Messages(unittest.TestCase):
             with self.subTest(row.what):
                 done = self.run_line(row.words)
                 self.assertEqual(done.returncode, 2, (row.words, done.stderr))
-                self.assertIn(row.says, " ".join(done.stderr.split()), row.words)
+                self.assertIn(row.says.replace("FOLDER", str(self.folder)), " ".join(done.stderr.split()), row.words)
                 self.assertEqual(done.stdout, "", row.words)
                 said.append((f"{row.what}: {row.words}", done.stderr.strip().splitlines()[0]))
         self.show("commands", said)

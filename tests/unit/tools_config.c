@@ -287,11 +287,14 @@ static const struct {
      "n.yaml:6: bundles.source: 0 is out of range; write a value from 1 to 100"},
     {HEAD "bundles: {reserve: 101}\n",
      "n.yaml:4: bundles.reserve: 101 is out of range; write a value from 0 to 100"},
-    {HEAD "bundles: 7\n", "n.yaml:4: bundles: a value is not expected here; write a map of its "
-                          "keys"},
+    {HEAD "bundles: 7\n",
+     "n.yaml:4: bundles: a value is not expected here; write a map of its keys, "
+     "such as bundles: {lifetime: …}"},
     {HEAD "log: {level: [info]}\n",
      "n.yaml:4: log.level: a list is not expected here; write one value"},
-    {HEAD "links: {a: 1}\n", "n.yaml:4: links: a map is not expected here; write a list of maps"},
+    {HEAD "links: {a: 1}\n",
+     "n.yaml:4: links: a map is not expected here; write a list of maps: \"- \" "
+     "before the first key of each"},
     {HEAD "links:\n  - name: a\n    adapter: telex\n    peer: ipn:2.0\n",
      "n.yaml:6: links[a].adapter: \"telex\" is not known; write one of: fake"},
     {HEAD "links:\n  - name: a\n    adapter: [fake]\n    peer: ipn:2.0\n",

@@ -176,7 +176,8 @@ START_TEST(no_map)
         const char *text, *where, *error;
     } cases[] = {
         {"\n- rate: 3\n- copies: 4\n", "store.",
-         "n.yaml:2: store: a list is not expected here; write a map of its keys"},
+         "n.yaml:2: store: a list is not expected here; write a map of its keys, such as store: "
+         "{rate: …}"},
         {"[1]\n", "links[a].",
          "n.yaml:1: links[a]: a list is not expected here; write a map of its keys"},
         {"7\n", "", "n.yaml:1: a value is not expected here; write a map of its keys"},

@@ -195,7 +195,7 @@ static void check_options(struct argp_state *state, void *base)
 {
     const struct make_options *o = base;
     if (eid_is_none(&o->bundle.destination))
-        argp_error(state, "--destination is missing");
+        argp_error(state, "--destination is missing: the receiver's endpoint, such as ipn:2.7");
     if ((o->payload_path == NULL) == (o->text == NULL))
         argp_error(state, "write one of --payload and --text");
 }

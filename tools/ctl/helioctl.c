@@ -18,7 +18,9 @@
 #include "os/arguments.h"
 #include "tools/ctl/ctl_ask.h"
 #include "tools/ctl/helioctl.h"
+#include "tools/ctl/helioctl_order.h"
 
+#define ADVICE_CAP 256
 #define WORDS_MAX 130
 #define KEYS_FILE_MAX 24576
 
@@ -193,7 +195,11 @@ static int check_words(const struct request *r)
 {
     if (r->words_len == 0)
         return refuse_none(r);
+    char text[ADVICE_CAP];
     int want = arguments_of(r->words[0]);
+    const char *advice = ctl_order_advice(r->words, r->words_len, text, sizeof text);
+    if (advice != NULL)
+        return usage(advice, "");
     if (is_link_change(r))
         return check_link_change(r);
     if (is_exchanged(r))
@@ -206,10 +212,7 @@ static int check_words(const struct request *r)
     }
     if (ctl_plan_is(r->words[0])) {
         const char *wrong = ctl_plan_check(r->words, r->words_len);
-        return wrong != NULL ? usage("write: ", wrong)
-               : r->socket == NULL && r->config == NULL
-                   ? usage("which node? write --socket PATH or its CONFIG.yaml", "")
-                   : -1;
+        return wrong != NULL ? usage("write: ", wrong) : check_node(r);
     }
     if (want < 0)
         return refuse_command(r->words[0]);

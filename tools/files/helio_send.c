@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "bp/codec/eid.h"
@@ -65,6 +66,10 @@ static void take_words(struct argp_state *state, char *arg, void *base)
     o->destination = arg;
     o->paths = state->argv + state->next;
     o->paths_len = (size_t)(state->argc - state->next);
+    if (access(arg, F_OK) == 0 && o->paths_len > 0)
+        argument_wrong(state,
+                       "%s is a file; the receiver's endpoint comes first, such as ipn:2.2001 %s",
+                       arg, arg);
     perf_name_check(state, arg, "the receiver's endpoint, such as ipn:2.2001");
     state->next = state->argc;
 }

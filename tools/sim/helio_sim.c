@@ -80,7 +80,9 @@ static void refuse_word(struct argp_state *state, char *word, void *base)
     }
     if (words_closest(word, commands, 1) != NULL)
         exit(argument_refuse("helio-sim", word, commands, 1));
-    argp_error(state, "unexpected argument '%s'", word);
+    argp_error(state, "\"%s\" is one word too many%s", word,
+               access(word, F_OK) == 0 ? "; nodes by their configurations are helio-sim stack"
+                                       : "");
 }
 
 static void check_options(struct argp_state *state, void *base)

@@ -65,13 +65,19 @@ class Children:
                 p.kill()
 
 
+def whole(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"\"{text}\" is not understood; write a whole number from 1")
+    return int(text)
+
+
 def arguments() -> Parser:
     p = Parser(prog="helio-campaign", epilog=EPILOG, description="Runs a campaign of LTP experiments and makes its report.")
     p.add_argument("file", nargs="?", metavar="CAMPAIGN.yaml")
     p.add_argument("--out", metavar="DIR", help="folder of runs and report (default out/NAME)")
     p.add_argument("--mode", choices=file.MODES, help="sim: virtual time; relay: real processes; bridge: network "
                                                                "namespaces, needs root (default: as the file says)")
-    p.add_argument("--jobs", type=int, metavar="N", help="runs at once in mode sim (default: cores)")
+    p.add_argument("--jobs", type=whole, metavar="N", help="runs at once in mode sim (default: cores)")
     p.add_argument("--check", action="store_true", help="say what would be run, and whether the file is right")
     p.add_argument("--list", action="store_true", help="print a command for each run that is not done yet")
     p.add_argument("--only", metavar="KEY", help="do this run only, without a report (of --list)")
@@ -297,9 +303,7 @@ def main(argv: Any = None) -> int:
         print(f"helio-campaign {VERSION}")
         return 0
     if a.file is None:
-        p.error("a campaign file is needed")
-    if a.jobs is not None and a.jobs < 1:
-        p.error("--jobs must be at least 1")
+        p.error("a campaign file is needed: helio-campaign CAMPAIGN.yaml")
     try:
         campaign = file.load(a.file, a.mode)
     except file.CampaignError as e:

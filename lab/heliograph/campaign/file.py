@@ -211,7 +211,7 @@ class Reader:
 
     def mapping(self, node: Any, allowed: campaign_systems.AnyName | dict[str, Any] | tuple[str, ...], what: str) -> dict[str, Any]:
         if not isinstance(node, yaml.MappingNode):
-            self.fail(node, f"{what} must be a mapping of keys and values")
+            self.fail(node, f"{what} must be a mapping of keys and values" + (", such as sweep: {sessions: [1, 2, 4]}" if what.endswith("sweep") else ", such as set: {rate: 100Mbit/s}" if what.endswith("set") else ""))
         found = {}
         for key, value in node.value:
             with self.kept():
@@ -263,12 +263,12 @@ class Reader:
             if span and name in RANGES:
                 first, last = int(span[1]), int(span[2])
                 if first > last:
-                    self.fail(item, f"{name}: the range {item.value} is empty")
+                    self.fail(item, f"{name}: the range {item.value} is empty; write {last}-{first}")
                 out += [parse(n) for n in range(first, last + 1)]
             else:
                 out.append(self.scalar(item, name, parse))
         if not out:
-            self.fail(node, f"{name}: the list is empty")
+            self.fail(node, f"{name}: the list is empty; write at least one value")
         return list(dict.fromkeys(out))
 
     def texts(self, node: Any, name: str) -> list[str]:
@@ -279,7 +279,7 @@ class Reader:
                 inner = [key.value for key, _ in item.value if isinstance(key, yaml.ScalarNode)] if isinstance(item, yaml.MappingNode) else []
                 self.fail(item, f"{name}: one value is wanted here" + (f"; write each key with its whole name, such as {name}.{inner[0]}" if inner else ""))
         if not items:
-            self.fail(node, f"{name}: the list is empty")
+            self.fail(node, f"{name}: the list is empty; write at least one value")
         return list(dict.fromkeys(item.value for item in items))
 
     def keys_of_lab(self, node: Any, what: str) -> dict[str, list[str]]:
@@ -287,7 +287,7 @@ class Reader:
         if node is None:
             return {}
         if not isinstance(node, yaml.MappingNode):
-            self.fail(node, f"{what} must be a mapping of keys and values")
+            self.fail(node, f"{what} must be a mapping of keys and values" + (", such as sweep: {sessions: [1, 2, 4]}" if what.endswith("sweep") else ", such as set: {rate: 100Mbit/s}" if what.endswith("set") else ""))
         for i, (key, value) in enumerate(node.value):
             self.check_key(key)
             if any(key.value == before.value for before, _ in node.value[:i]):
@@ -452,7 +452,7 @@ def _experiment(reader: Reader, node: Any, shared: dict[str, Any], campaign: Cam
     before = len(reader.wrong)
     keys = reader.mapping(node, EXPERIMENT, "an experiment")
     if "name" not in keys:
-        reader.fail(node, "an experiment needs a name")
+        reader.fail(node, "an experiment needs a name: write name: and a word")
     name: Any = reader.scalar(keys["name"], "name", words.text)
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         reader.fail(keys["name"], f"name: \"{name}\" may have letters, digits, - and _ only")
@@ -469,7 +469,7 @@ def _experiment(reader: Reader, node: Any, shared: dict[str, Any], campaign: Cam
     fixed = {**shared, **reader.settings(keys.get("set"))}
     both = set(fixed) & set(sweep) - set(shared)
     if both:
-        reader.fail(keys["sweep"], f"{', '.join(sorted(both))}: both set and swept")
+        reader.fail(keys["sweep"], f"{', '.join(sorted(both))}: both set and swept; remove it from set:")
     one = Experiment(name, title, sweep, [])
     if sure and len(reader.wrong) == before:
         with reader.kept(once=True):
@@ -503,7 +503,7 @@ def _shared(reader: Reader, keys: dict[str, Any], campaign: Campaign, base: str)
         reader.fail(keys["lab"], f"lab: not with kind: {campaign.kind}")
     campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", words.text))
     if not os.path.isfile(campaign.lab):
-        reader.fail(keys["lab"], f"lab: there is no file {campaign.lab}")
+        reader.fail(keys["lab"], f"lab: there is no file {campaign.lab}; write the path of a lab file, which counts from the campaign's folder")
     return {key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}
 
 

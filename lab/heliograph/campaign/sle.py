@@ -37,7 +37,7 @@ def _number(name: str, low: int, high: float) -> Callable[..., Any]:
         except (TypeError, ValueError):
             number = -1
         if isinstance(value, bool) or not low <= number <= high:
-            raise ValueError(f"\"{value}\" is no {name} from {low} to {high}")
+            raise ValueError(f"\"{value}\" is no {name} from {low} to {high}{units.without_percent(value)}")
         return number if number != int(number) else int(number)
 
     return parse

@@ -151,13 +151,16 @@ class Lab:
         return result
 
 
+OPTIONS = ("mode", "out")  # of the command line, written into the file by mistake
 EXAMPLES = {"nodes": "{1: {}, 2: {}}", "node": "{store: {durability: none}}", "links": "{1-2: {rate: 1Mbit/s}}", "link": "{rate: 1Mbit/s}",
-            "traffic": "[{ping: 1-2}]", "events": "[{at: 5s, link: 1-2, do: down}]"}
+            "traffic": "[{ping: 1-2}]", "events": "[{at: 5s, link: 1-2, do: down}]", "capture": "[segments, bundles]", "handover": "[{at: 0, channel: NAME}]",
+            "forward": "{delay: 5ms}", "return": "{delay: 5ms}"}
 
 
 def such_as(key: str) -> str:
     """The end of a message about a key of the file."""
-    return f", such as {key}: {EXAMPLES[key]}" if key in EXAMPLES else ""
+    last = key.rsplit(".", 1)[-1]
+    return f", such as {last}: {EXAMPLES[last]}" if last in EXAMPLES else ""
 
 
 class Reader:
@@ -178,7 +181,8 @@ class Reader:
             return put({}, getattr(value, "place", None))
         for key in list(value) if allowed else ():
             if key not in allowed:
-                self.wrong(key, f"{f'{what}.' if what else ''}{key}: unknown key; {advice.meant(key, allowed)}")
+                said = f"it is an option: helio-lab FILE up --{key} {value[key]}" if not what and key in OPTIONS else advice.meant(key, allowed)
+                self.wrong(key, f"{f'{what}.' if what else ''}{key}: unknown key; {said}")
         return value
 
     def items(self, value: Items, what: str) -> Items:
@@ -297,7 +301,7 @@ class Reader:
                 self.wrong(word, f"{what}: there is no node \"{end}\"; {advice.meant(end, nodes)}")
                 return None
         if ends[0] == ends[1]:
-            self.wrong(word, f"{what}: \"{word}\" are not two nodes")
+            self.wrong(word, f"{what}: \"{word}\" are not two nodes; write another one than {ends[0]}: {', '.join(name for name in nodes if name != ends[0])}")
             return None
         return ends
 
@@ -419,9 +423,9 @@ class Reader:
         self.parsed(value, "start", f"{what}.", units.duration)
         for needed, of in (("command", "run"), ("path", "file")):
             if kind == of and needed not in value:
-                self.wrong(value[kind], f"{what}: {needed}: is missing")
+                self.wrong(value[kind], f"{what}.{needed}: is missing; write {of}: {value[kind]}, {needed}: {needed.upper()}")
         if kind == "file" and "path" in value and not os.path.isfile(places.beside(self.base, value["path"])):
-            self.wrong(value["path"], f"{what}.path: there is no file {places.beside(self.base, value['path'])}")
+            self.wrong(value["path"], f"{what}.path: there is no file {places.beside(self.base, value['path'])}; a path counts from the folder of the lab's file")
         keys: Any = Map((key, word) for key, word in value.items() if key != kind)
         return Flow(kind, ends[0], ends[1], keys, value.place, f"{kind}-{index + 1}", what) if ends else None
 
@@ -586,7 +590,7 @@ def load(path: str, changes: Sequence[tuple[str, str]] = (), option: str = "") -
     `option`. PlacesError."""
     tree = places.read(path)
     if not isinstance(tree, Map):
-        raise places.PlacesError(f"{path}:1: a lab file is a map of keys and values")
+        raise places.PlacesError(f"{path}:1: a lab file is a map of keys and values, such as line: 2")
     if said := advice.foreign({str(key): isinstance(value, Word) for key, value in tree.items()}, "helio-lab"):
         raise places.PlacesError(f"{path}:1: {said}")
     for key, value in changes:

@@ -138,6 +138,9 @@ def read(reader: Reader, links: dict[str, Link], channels: dict[str, Any]) -> No
 
 
 def read_over(reader: Reader, item: Any, what: str, channels: Any) -> Any:
+    if not isinstance(item, Map):
+        reader.wrong(item, f"{what}: write a map such as {{at: 60s, channel: {next(iter(channels), 'NAME')}}}")
+        return None
     keys = reader.map(item, what, KEYS)
     at: Any = reader.parsed(keys, "at", f"{what}.", units.duration)
     gap: Any = reader.parsed(keys, "gap", f"{what}.", units.duration, 0.0)

@@ -100,8 +100,8 @@ def check(reader: Reader, lab: Lab) -> None:
             continue  # that has been reported
         if late:
             reader.wrong(flow.keys["start"] if "start" in flow.keys else flow,
-                         f"{flow.what}.start: the lab is over after {units.duration_text(lab.duration)} (duration:); this traffic would never run")
+                         f"{flow.what}.start: the lab is over after {units.duration_text(lab.duration)} (duration:), and this traffic starts then: write an earlier start:, or a longer duration:")
     for event in lab.events:
         if lab.duration is not None and event.at >= lab.duration:
-            reader.wrong(event, f"{event.whom}: the lab is over after {units.duration_text(lab.duration)} (duration:); what is to happen at "
-                                f"{units.duration_text(event.at)} would not")
+            reader.wrong(event, f"{event.whom}: the lab is over after {units.duration_text(lab.duration)} (duration:), and this event is at "
+                                f"{units.duration_text(event.at)}: write an earlier at:, or a longer duration:")
