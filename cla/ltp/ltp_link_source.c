@@ -63,7 +63,8 @@ static void say_source(struct link *l, uint64_t peer)
         cla_say(&l->cla, 1,
                 "datagrams for peer %s come from another address and are refused (%" PRIu64
                 " so far): the latest from %s, remote is %s. If the peer sends from there, write "
-                "that as remote, or source: any",
+                "that as remote (behind NAT: the address and port that are forwarded to it), or "
+                "source: any",
                 name, r->count, from, remote);
     else
         cla_say(&l->cla, 1,

@@ -223,6 +223,13 @@ static bool warn_names(const struct tcpcl_config *k, const struct tls *tls, cons
             snprintf(other, sizeof other, "%.63s", text);
     }
     eid_text(node, own);
+    if (other[0] == '\0' && k->tls_peer == TCPCL_BY_NODE) {
+        snprintf(why, cap,
+                 "%.100s: the certificate names no node, so peers that check node names refuse "
+                 "it; make one with subjectAltName otherName:1.3.6.1.5.5.7.8.11;IA5:%s",
+                 k->tls_certificate, own);
+        return true;
+    }
     snprintf(why, cap,
              "%.100s: the certificate names the node %s, and this node is %s: peers refuse it; "
              "write the certificate of this node",

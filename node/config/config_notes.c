@@ -158,6 +158,27 @@ static void note_burst(const struct notes *n, const char *list, const struct per
                   list);
 }
 
+/* A node's id is only one of its endpoints. */
+static void note_routes(const struct notes *n)
+{
+    for (size_t i = 0; i < n->config->routes_len; i++) {
+        const struct config_route *r = &n->config->routes[i];
+        for (size_t k = 0; k < r->patterns.len; k++) {
+            const struct eid_pattern *p = &r->patterns.at[k];
+            char text[EID_TEXT_MAX], all[EID_TEXT_MAX];
+            if (p->any || p->any_node || p->any_service || p->ranges || !eid_is_node(&p->eid))
+                continue;
+            const struct eid_pattern whole = own_endpoints(&p->eid);
+            eid_text(&p->eid, text);
+            eid_pattern_text(&whole, all);
+            note_line(n, r->line,
+                      "routes.to: %.300s is one endpoint of that node, and its applications have "
+                      "others; write %.300s",
+                      text, all);
+        }
+    }
+}
+
 void config_notes(const struct config *c, config_note *note, void *context)
 {
     const struct notes n = {c, note, context};
@@ -168,6 +189,7 @@ void config_notes(const struct config *c, config_note *note, void *context)
     note_http(&n);
     note_keys(&n);
     note_sources(&n);
+    note_routes(&n);
     for (size_t i = 0; i < c->rules_len; i++)
         note_burst(&n, "rules", &r[i].permit);
     for (size_t i = 0; i < c->applications_len; i++)

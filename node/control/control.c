@@ -418,8 +418,11 @@ void control_tell_change(struct node *n, const char *command, const char *who,
     hide_values(n, find_command(command), words);
     char *text = words != NULL && json_object_size(words) > 0 ? json_dumps(words, 0) : NULL;
     say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who,
-        done ? "changed: " : "failed: ", command, text != NULL ? REQUEST_SHOWN : 0,
-        text != NULL ? text : "", text != NULL && strlen(text) > REQUEST_SHOWN ? " …" : "");
+        !done                            ? "failed: "
+        : strcmp(command, "reload") == 0 ? "asked for: "
+                                         : "changed: ",
+        command, text != NULL ? REQUEST_SHOWN : 0, text != NULL ? text : "",
+        text != NULL && strlen(text) > REQUEST_SHOWN ? " …" : "");
     free(text);
     json_decref(words);
 }

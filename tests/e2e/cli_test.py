@@ -172,7 +172,7 @@ def main():
         done = check(["helio-sim", *words], 2)
         assert done.stderr == "helio-sim: 'stack' must come first, before all options. Try 'helio-sim --help'\n", done.stderr
         assert done.stdout == "", words
-    check(["helio-sim", "xyzzy"], 2, stderr="helio-sim: unexpected argument 'xyzzy'\n")
+    check(["helio-sim", "xyzzy"], 2, stderr="helio-sim: \"xyzzy\" is one word too many\n")
     check_no_command()
     check_exit_codes()
 

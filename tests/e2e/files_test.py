@@ -186,7 +186,7 @@ class FilesTest(FilesCase):
         done = subprocess.run([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", self.to, "--service", "2007"],
                               capture_output=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"another helio-recv has", done.stderr)
+        self.assertIn(b"another helio-recv uses this folder", done.stderr)
         recv.send_signal(signal.SIGTERM)
         self.end(recv)
 

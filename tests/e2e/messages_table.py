@@ -167,6 +167,8 @@ NODES = (
     node("a duration as a bare number of seconds", HEAD + "bundles: {lifetime: 3600}\n", "4: bundles.lifetime", "a duration with its unit"),
     node("a unit in small letters", HEAD + "bundles: {max: 20mb}\n", "4: bundles.max", "write 20MB"),
     node("a rate in the unit of data", HEAD + "applications:\n  - {user: any, data_rate: 5MB}\n", "5: applications.data_rate", "write 5Mbit/s"),
+    node("a route to a node's id", LTP + "routes:\n  - {to: \"ipn:3.0\", via: to-2}\n", "12: warning: routes.to", "is one endpoint of that node, and its applications have others; write ipn:3.*", code=0),
+    node("a certificate without a node", TLS.replace("KEY", "ca/plain"), "5: warning: links[to-2].tls.certificate", "names no node, so peers that check node names refuse it", code=0),
 )
 
 LABS = (
@@ -250,6 +252,12 @@ LABS = (
         ("an experiment without a name", "experiments:\n  - {sweep: {sessions: [1]}}\n", "2: an experiment needs a name", "write name: and a word"),
         ("a lab that is gone", "lab: gone.yaml\nexperiments:\n  - {name: a}\n", "1: lab: there is no file", "write the path of a lab file"),
         ("a loss in percent", "set: {loss: 5%}\nexperiments:\n  - {name: a}\n", "1: loss", "write 0.05"))),
+    *(Wrong(what, "campaign", text, place, says) for what, text, place, says in (
+        ("a trace that is not there, in set", "title: x\nset:\n  trace: gone\nexperiments:\n  - {name: a}\n", "3: trace", "there is no file \"gone\""),
+        ("a trace that is not there, in a sweep", "experiments:\n  - name: a\n    sweep:\n      trace:\n        - none\n        - gone\n", "6: trace", "there is no file \"gone\""),
+        ("a sweep of all experiments", "sweep: {sessions: [1]}\nexperiments:\n  - {name: a}\n", "1: a campaign has no key \"sweep\"", "it stands under an experiment"),
+        ("a list in set", "set: {sessions: [1, 2]}\nexperiments:\n  - {name: a}\n", "1: sessions: one value is wanted here", "sweep: {sessions: […]}"),
+        ("a range with dots", "experiments:\n  - {name: a, sweep: {sessions: 1..8}}\n", "2: sessions: a range stands in a list", "[1-8]"))),
 )
 
 COMMANDS = (
@@ -321,6 +329,10 @@ COMMANDS = (
     Command("check for lint", "helio-bundle check FOLDER/plan.txt", "did you mean lint?"),
     Command("a bundle without a destination", "helio-bundle make", "--destination is missing: the receiver's endpoint, such as ipn:2.7"),
     Command("nodes for helio-sim", "helio-sim FOLDER/lab.yaml", "nodes by their configurations are helio-sim stack"),
+    Command("a link to be deleted", "helioctl --socket /none link del to-2", "write: link remove to-2"),
+    Command("a file to a node", "helio-send --socket /none ipn:2.0 FOLDER/plan.txt", "ipn:2.0 is the node itself, where no application receives; write ipn:2.2001"),
+    Command("traffic to a node", "helio-perf client --socket /none -d ipn:2.0 -n 1 -W 1", "write ipn:2.2000"),
+    Command("a folder without its option", "helio-recv --socket /none FOLDER", "there are only options: the folder is -o"),
 )
 
 PACKAGES = (

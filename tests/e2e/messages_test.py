@@ -91,6 +91,7 @@ class Messages(unittest.TestCase):
     def test_nodes(self):
         authority = Authority(str(self.folder / "ca"))
         authority.issue("other", f"{NODE}ipn:9.0")
+        authority.issue("plain", "DNS:one.example")
         self.show("configurations", self.check_rows(NODES))
         self.assertGreaterEqual(len(NODES) + len(LABS), 40)
 

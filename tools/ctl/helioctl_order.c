@@ -50,6 +50,11 @@ static const char *advise_link(const char *const *words, size_t n, char *out, si
 {
     const bool named = strcmp(words[0], "link") == 0, many = strcmp(words[0], "links") == 0;
     const char *is = n == 3 ? strchr(words[2], '=') : NULL;
+    static const char *const removes[] = {"del", "delete", "rm", NULL};
+    if (named && n == 3 && is_one_of(words[1], removes)) {
+        snprintf(out, cap, "write: link remove %s", words[2]);
+        return out;
+    }
     if (named && n == 2 && !is_change(words[1]) && !is_state(words[1]))
         snprintf(out, cap, "write: link %s up|down, or link set %s KEY=VALUE…", words[1], words[1]);
     else if ((named || many) && n == 4 && !is_change(words[1]) && !is_change(words[2]) &&

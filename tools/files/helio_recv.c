@@ -17,7 +17,8 @@
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
-    argp_error(state, "\"%s\" is one word too many; there are only options", arg);
+    argp_error(state, "\"%s\" is one word too many; there are only options: the folder is -o %s",
+               arg, arg);
 }
 
 static void check_options(struct argp_state *state, void *base)

@@ -71,6 +71,7 @@ static void take_words(struct argp_state *state, char *arg, void *base)
                        "%s is a file; the receiver's endpoint comes first, such as ipn:2.2001 %s",
                        arg, arg);
     perf_name_check(state, arg, "the receiver's endpoint, such as ipn:2.2001");
+    perf_name_refuse_node(state, arg, (const char *const[]){"2001", "files"});
     state->next = state->argc;
 }
 

@@ -28,7 +28,9 @@ int recv_run_init(struct recv_run *r, struct world *w, const struct recv_options
     alarm_init(&r->alarm, w, ALARM_APP, on_ready, r);
     int rc = files_receiver_init(&r->receiver, o->output, &o->limits, o->hidden, seed[1]);
     if (rc == HELIO_EEXIST)
-        fprintf(stderr, "helio-recv: another helio-recv has %s; stop it or choose another -o\n",
+        fprintf(stderr,
+                "helio-recv: -o %s: another helio-recv uses this folder; stop it, or choose "
+                "another -o\n",
                 o->output);
     else if (helio_code(rc) == HELIO_ENOENT)
         fprintf(stderr,

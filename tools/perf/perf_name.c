@@ -35,6 +35,17 @@ void perf_name_check(struct argp_state *state, const char *word, const char *rig
         argument_want(state, word, right);
 }
 
+void perf_name_refuse_node(struct argp_state *state, const char *word,
+                           const char *const services[2])
+{
+    struct eid eid;
+    if (eid_parse(word, &eid) != 0 || !eid_is_node(&eid))
+        return;
+    const bool ipn = eid.scheme == EID_IPN;
+    argument_wrong(state, "%s is the node itself, where no application receives; write %.*s%s",
+                   word, (int)(strlen(word) - ipn), word, services[!ipn]);
+}
+
 /* NULL: no answer, or no memory. */
 static json_t *ask_name(const char *control, const char *word)
 {

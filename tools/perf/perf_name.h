@@ -16,6 +16,11 @@ bool perf_name_endpoint(const char *word);
  */
 void perf_name_check(struct argp_state *state, const char *word, const char *right);
 
+/* Ends the program if the word is a node, where no application receives. services: what to write
+ * behind it instead, at an ipn and at a dtn node. */
+void perf_name_refuse_node(struct argp_state *state, const char *word,
+                           const char *const services[2]);
+
 /* The endpoint of the word, which is the word itself or `out`. services: those of a name without
  * one, at an ipn and at a dtn node. Ends the program with a message if the node does not know the
  * name, or does not answer. */

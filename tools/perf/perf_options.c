@@ -265,6 +265,7 @@ static void take_destination(struct argp_state *state, char *arg, void *base)
 {
     struct perf_options *o = base;
     perf_name_check(state, arg, "an endpoint, such as ipn:2.2000");
+    perf_name_refuse_node(state, arg, (const char *const[]){"2000", "perf"});
     if (o->destination != NULL)
         argument_wrong(state, "\"%s\" is one too many; there is %s already", arg, o->destination);
     o->destination = arg;
@@ -365,10 +366,17 @@ static void check_client(struct argp_state *state, void *base)
         warn_of_one(state, o);
 }
 
+static bool is_socket(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISSOCK(s.st_mode);
+}
+
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
-    argp_error(state, "\"%s\" is one word too many; there are only options", arg);
+    argp_error(state, "\"%s\" is one word too many; there are only options%s", arg,
+               is_socket(arg) ? ": write it behind --socket" : "");
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct perf_options, member)

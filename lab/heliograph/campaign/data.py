@@ -71,6 +71,7 @@ class Row:
     count: int = 0    # unfaithful ones
     repeated: str = ""  # parameters that make repetitions different, if there are several
     results: dict[str, Any] = dataclasses.field(default_factory=dict)  # repetition -> result
+    constant: bool = False  # nothing in it is random: computed once
 
     def mean(self, name: str) -> float | None:
         return self.metrics[name][0] if self.repetitions else None
@@ -88,9 +89,11 @@ class Row:
         return 8 * units.size(self.values["bundle"]) / (mean * 1e6 * seconds)
 
     def coarse(self, name: str) -> bool:
-        """Is the interval of a metric that counts whole bundles less than a step? Then it reflects the steps, not the link."""
+        """Is the interval of a metric that counts whole bundles less than a step, or is there none because nothing is random? Then it reflects the steps, not the link."""
         half, mean, step = self.half(name), self.mean(name), self.grain()
-        return name in COUNTED and half is not None and mean is not None and step is not None and 2 * half < step * mean
+        if name not in COUNTED or mean is None or step is None:
+            return False
+        return self.constant if half is None else 2 * half < step * mean
 
     def shown_half(self, name: str) -> float | None:
         """Half of the interval for tables and figures: None also where it is less than a step."""
@@ -132,7 +135,7 @@ def rows(experiment: Experiment, out: str) -> list[Row]:
         reasons = sorted({reason for r in bad for reason in r["reasons"]})
         keys, there = {run.key for run in runs}, {r["key"] for r in done}  # of runs without anything random all repetitions are one
         found.append(Row(values, metrics, len(there), len(keys) - len(there), reasons, len({r["key"] for r in bad}), repeated,
-                         {run.repetition: r for run, r in zip(runs, results) if r is not None}))
+                         {run.repetition: r for run, r in zip(runs, results) if r is not None}, runs[0].constant))
     return found
 
 

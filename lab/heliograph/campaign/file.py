@@ -166,6 +166,7 @@ class Reader:
     def __init__(self, path: Path | str) -> None:
         self.digests: dict[str, Any] = {}
         self.path, self.parameters = path, parameters()
+        self.given: dict[str, Any] = {}  # parameter -> its value where it was written last
         self.wrong: list[Any] = []  # (line, text) of errors that are reported with all others
         try:
             text: Any = places.text_of(path)
@@ -190,6 +191,12 @@ class Reader:
 
     def fail(self, node: Any, text: str) -> NoReturn:
         raise Mistake(node.start_mark.line + 1, text)
+
+    def fail_value(self, node: Any, name: str, value: Any, text: str) -> NoReturn:
+        """Of a parameter that `set` or `sweep` gives: at its place; else at the node."""
+        at = self.given.get(name, node)
+        items = at.value if isinstance(at, yaml.SequenceNode) else []
+        self.fail(next((item for item in items if isinstance(item, yaml.ScalarNode) and item.value == str(value)), at), text)
 
     @contextlib.contextmanager
     def kept(self, once: bool = False) -> Iterator[None]:
@@ -218,7 +225,7 @@ class Reader:
                 self.check_key(key)
                 if key.value not in allowed:
                     name = key.value.rpartition(".")[2].replace("_", "-")  # of recovery.report_copies
-                    self.fail(key, f"{what} has no key \"{key.value}\"; {advice.meant(name if name in allowed else key.value, allowed)}")
+                    self.fail(key, f"{what} has no key \"{key.value}\"; " + ("it stands under an experiment: experiments: [{name: NAME, sweep: {…}}]" if key.value == "sweep" and what == "a campaign" else advice.meant(name if name in allowed else key.value, allowed)))
                 if key.value in found:
                     self.fail(key, f"\"{key.value}\" is given twice")
                 found[key.value] = value
@@ -234,7 +241,7 @@ class Reader:
 
     def scalar(self, node: Any, name: Any, parse: Any) -> float | str:
         if not isinstance(node, yaml.ScalarNode):
-            self.fail(node, f"{name}: one value is wanted here{self.by_themselves(node, name)}")
+            self.fail(node, f"{name}: one value is wanted here{self.by_themselves(node, name)}" + ("; several values are swept: sweep: {" + name + ": […]}" if isinstance(node, yaml.SequenceNode) else ""))
         value = self.plain(node)
         try:
             result: float | str = parse(value)
@@ -254,8 +261,9 @@ class Reader:
         """A list of values, each once, or one; numbers may be ranges like 1-8."""
         parse = self.parameters[name][0]
         if not isinstance(node, yaml.SequenceNode):
-            if name in RANGES and isinstance(node, yaml.ScalarNode) and re.fullmatch(r"\d+-\d+", node.value):
-                self.fail(node, f"{name}: a range stands in a list: [{node.value}]")
+            span = re.fullmatch(r"(\d+)(?:-|\.\.|:)(\d+)", node.value) if name in RANGES and isinstance(node, yaml.ScalarNode) else None
+            if span:
+                self.fail(node, f"{name}: a range stands in a list: [{span[1]}-{span[2]}]")
             return [self.scalar(node, name, parse)]
         out = []
         for item in node.value:
@@ -300,6 +308,7 @@ class Reader:
         found = {}
         for name, value in self.mapping(node, self.parameters, "set").items() if node else ():
             with self.kept():
+                self.given[name] = value
                 found[name] = self.scalar(value, name, self.parameters[name][0])
         return found
 
@@ -314,8 +323,8 @@ def check_trace(reader: Reader, node: Any, trace: Any, base: str, name: str = "t
                 return
         except ValueError:
             pass
-        reader.fail(node, f"{name}: \"{trace}\": iid: takes a probability or one of {', '.join(PRESETS)}")
-    reader.fail(node, f"{name}: there is no file \"{trace}\" beside the campaign, and no trace of that name; there are "
+        reader.fail_value(node, name, trace, f"{name}: \"{trace}\": iid: takes a probability or one of {', '.join(PRESETS)}")
+    reader.fail_value(node, name, trace, f"{name}: there is no file \"{trace}\" beside the campaign, and no trace of that name; there are "
                       f"{', '.join((*PRESETS, 'none'))} and iid:P")
 
 
@@ -325,7 +334,8 @@ ENGINES_ONLY = ("colour", "resend", "orange-wait", "orange-answer")  # the other
 def check_together(reader: Reader, node: Any, values: dict[str, int | str], mode: str) -> None:
     """Keys that only some modes know."""
     if (wrong := sim.mistake(values)) is not None:
-        reader.fail(node, wrong)
+        name = wrong.split(":")[0]
+        reader.fail_value(node, name, values.get(name), wrong)
     nodes = mode != "sim" or values.get("stack") == "yes"
     if "contacts" in values and not nodes:
         reader.fail(node, "contacts: a pair of engines has none; add stack: yes, or take mode relay or bridge")
@@ -449,7 +459,7 @@ def _runs(reader: Reader, node: Any, one: Experiment, fixed: dict[str, Any], cam
 
 def _experiment(reader: Reader, node: Any, shared: dict[str, Any], campaign: Campaign, base: str, sure: bool) -> Experiment:
     """Its runs are looked at only where each key is right by itself, those of all experiments (`sure`) among them."""
-    before = len(reader.wrong)
+    before, common = len(reader.wrong), dict(reader.given)
     keys = reader.mapping(node, EXPERIMENT, "an experiment")
     if "name" not in keys:
         reader.fail(node, "an experiment needs a name: write name: and a word")
@@ -465,6 +475,7 @@ def _experiment(reader: Reader, node: Any, shared: dict[str, Any], campaign: Cam
     if "sweep" in keys:
         for key, value in reader.mapping(keys["sweep"], reader.parameters, "sweep").items():
             with reader.kept():
+                reader.given[key] = value
                 sweep[key] = reader.values(value, key)
     fixed = {**shared, **reader.settings(keys.get("set"))}
     both = set(fixed) & set(sweep) - set(shared)
@@ -474,6 +485,7 @@ def _experiment(reader: Reader, node: Any, shared: dict[str, Any], campaign: Cam
     if sure and len(reader.wrong) == before:
         with reader.kept(once=True):
             one.runs = _runs(reader, node, one, fixed, campaign, base)
+    reader.given = common
     return one
 
 

@@ -46,7 +46,7 @@ def coarse_words(table: list[data.Row]) -> str | None:
     steps: Any = [row.grain() for row in table if any(row.coarse(name) for name in data.COUNTED if name in row.metrics)]
     if not steps:
         return None
-    return (f"Goodput, or a share of it, of {len(steps)} of {len(table)} settings differs between repetitions by less than one bundle, which is up to {100 * max(steps):.2g} % of "
+    return (f"Goodput, or a share of it, of {len(steps)} of {len(table)} settings differs between repetitions by less than one bundle, or is computed once because nothing is random. One bundle is up to {100 * max(steps):.2g} % of "
             "it: what is below such a step is quantisation, and no interval is shown. Longer runs or smaller bundles make the steps smaller.")
 
 

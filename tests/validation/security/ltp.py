@@ -83,7 +83,7 @@ def source_address():
         until(lambda: node.link("to-2")["source_refused"] == 500, 5)
         now = node.link("to-2")
         lines = re.findall(rb"link to-2: datagrams for peer ipn:2\.0 come from another address and are refused \(\d+ so far\): the latest from ([0-9.]+):1113, remote is "
-                           rb"[0-9.]+:1113\. If the peer sends from there, write that as remote, or source: any", node.log())
+                           rb"[0-9.]+:1113\. If the peer sends from there, write that as remote \(behind NAT: the address and port that are forwarded to it\), or source: any", node.log())
         yield Claim("datagrams in a peer's name from another address", PAGE, "So a link accepts only segments from the address of its `remote`",
                     f"{now['source_refused']} of 500 refused, {now['verdicts'].get('wrong_source')} wrong_source, {now['bundles_received']} bundles",
                     now["source_refused"] == 500 and now["verdicts"].get("wrong_source") == 500 and now["bundles_received"] == 0)
