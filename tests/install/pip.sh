@@ -45,8 +45,9 @@ EOF
 said=$("$out/venv/bin/helio-lab" --version 2>&1) && exit 1
 [[ $said == *"Python's module yaml is missing"*"pip: PyYAML"* ]]
 "$out/venv/bin/pip" install --quiet --disable-pip-version-check "$out/tree/lab[lab]"
-said=$("$out/venv/bin/helio-campaign" --version 2>&1) && exit 1
-[[ $said == "helio-campaign: helio-sim is neither in"* ]]
+printf 'experiments: [{name: one}]\n' >"$out/campaign.yaml"
+said=$("$out/venv/bin/helio-campaign" "$out/campaign.yaml" --out "$out/campaign" --no-report 2>&1) && exit 1
+[[ $said == *"helio-campaign: helio"*" is neither in"* ]]
 for name in helio-campaign helio-lab helio-tune; do
     [ "$(PATH=$bin:$PATH "$out/venv/bin/$name" --version)" = "$name 0.1.0" ]
 done
