@@ -41,10 +41,24 @@ static bool insert_version(struct plans_follower *f, const struct plans_version 
     return true;
 }
 
+/* The lowest one that the node does not follow makes room for a higher one. */
+static void make_room(struct plans_follower *f, uint64_t number)
+{
+    size_t at = f->held[0].number == f->applied;
+    if (f->held_len < PLANS_LISTED_MAX || (f->held[at].number >= number && number != f->applied))
+        return;
+    f->held_len--;
+    for (; at < f->held_len; at++)
+        f->held[at] = f->held[at + 1];
+}
+
 /* What the node followed before a restart was in force, whatever the clock says now. */
 bool plans_follower_restore(struct plans_follower *f, const struct plans_version *v)
 {
-    if (v->number < f->applied || !insert_version(f, v))
+    if (v->number < f->applied || find_version(f, v->number) != NULL)
+        return false;
+    make_room(f, v->number);
+    if (!insert_version(f, v))
         return false;
     if (v->number == f->applied)
         f->in_force = v->number;
@@ -89,6 +103,8 @@ static enum plans_verdict judge_version(const struct plans_follower *f,
         return held->check == v->check ? PLANS_REPEATED : PLANS_CONFLICT;
     if (v->number < f->in_force || v->number < f->applied)
         return PLANS_OLD;
+    if (f->held_len == PLANS_LISTED_MAX) /* after a restart with a clock that was set back */
+        return PLANS_FULL;
     return later >= PLANS_LATER_MAX && !plans_version_begun(v, wall) ? PLANS_FULL : PLANS_TAKEN;
 }
 
@@ -159,6 +175,7 @@ uint64_t plans_follower_apply(struct plans_follower *f, tick now)
     if (f->applying || !needs_apply(f) || now < f->apply_at)
         return 0;
     f->applying = true;
+    f->doubt = false; /* a node that returns from now on is asked again */
     return f->in_force;
 }
 
@@ -167,14 +184,29 @@ void plans_follower_applied(struct plans_follower *f, uint64_t number, bool good
     assert(f->applying);
     f->applying = false;
     if (!good) {
+        f->doubt = true;
         f->apply_at = tick_add(now, f->apply_pause);
         f->apply_pause = tick_min(2 * f->apply_pause, PLANS_APPLY_PAUSE_MAX);
         return;
     }
     f->reports = f->reports || f->applied != number;
     f->applied = number;
-    f->doubt = false;
     f->apply_pause = PLANS_APPLY_PAUSE;
+}
+
+void plans_follower_lose(struct plans_follower *f, uint64_t number, tick now)
+{
+    size_t at = 0;
+    while (at < f->held_len && f->held[at].number != number)
+        at++;
+    if (at == f->held_len)
+        return;
+    f->held_len--;
+    for (; at < f->held_len; at++)
+        f->held[at] = f->held[at + 1];
+    if (f->in_force == number)
+        f->in_force = 0;
+    f->ask_at = now;
 }
 
 void plans_follower_renew(struct plans_follower *f, tick now)

@@ -44,7 +44,8 @@ struct plans_follower {
  * followed before a restart; 0: not known. */
 void plans_follower_init(struct plans_follower *f, const struct eid *owner, tick ask_every,
                          uint64_t applied, tick now);
-/* Of a version that was stored before a restart; false: it is not needed, or there are too many. */
+/* Of a version that was stored before a restart, in any order; false: it is not needed. Of too many
+ * versions the highest stay, and the one that the node follows. */
 bool plans_follower_restore(struct plans_follower *f, const struct plans_version *v);
 
 /* A bundle from `source` has arrived. PLANS_TAKEN: the caller reads and stores *out, and then calls
@@ -63,6 +64,8 @@ bool plans_follower_expire(struct plans_follower *f, tick now, uint64_t wall);
  * answers with plans_follower_applied. */
 uint64_t plans_follower_apply(struct plans_follower *f, tick now);
 void plans_follower_applied(struct plans_follower *f, uint64_t number, bool good, tick now);
+/* The file of this version is lost or damaged: it is not held any more, and the owner is asked. */
+void plans_follower_lose(struct plans_follower *f, uint64_t number, tick now);
 /* The node may have restarted: it is not known what it follows. It also asks the owner. */
 void plans_follower_renew(struct plans_follower *f, tick now);
 

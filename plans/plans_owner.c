@@ -44,6 +44,7 @@ static void remove_first(struct plans_owner *o, size_t n)
         for (size_t i = 0; i < o->versions_len; i++) {
             o->peers[k].again_at[i] = o->peers[k].again_at[i + n];
             o->peers[k].sent_at[i] = o->peers[k].sent_at[i + n];
+            o->peers[k].wait[i] = o->peers[k].wait[i + n];
         }
 }
 
@@ -68,11 +69,14 @@ static void insert_version(struct plans_owner *o, const struct plans_version *v,
     o->group_due[at] = o->group;
     for (size_t k = 0; k < o->peers_len; k++) {
         tick *again_at = o->peers[k].again_at, *sent_at = o->peers[k].sent_at;
+        tick *wait = o->peers[k].wait;
         for (size_t i = o->versions_len; i > at; i--) {
             again_at[i] = again_at[i - 1];
             sent_at[i] = sent_at[i - 1];
+            wait[i] = wait[i - 1];
         }
         sent_at[at] = TICK_NEVER;
+        wait[at] = o->pause;
         again_at[at] = o->group ? tick_add(now, o->again) : 0;
     }
     o->versions_len++;
@@ -122,13 +126,28 @@ static bool is_ahead(const struct plans_owner *o, const struct plans_state *s)
     return s->applied > last || (s->len > 0 && s->held[s->len - 1].number > last);
 }
 
-static bool is_other(const struct plans_owner *o, const struct plans_state *s)
+bool plans_owner_conflicts(const struct plans_owner *o, const struct plans_peer *p, size_t version)
+{
+    const struct plans_version *v = &o->versions[version];
+    for (size_t i = 0; i < p->state.len; i++)
+        if (p->state.held[i].number == v->number && p->state.held[i].check != v->check)
+            return true;
+    return false;
+}
+
+static bool is_other(const struct plans_owner *o, const struct plans_peer *p)
 {
     for (size_t i = 0; i < o->versions_len; i++)
-        for (size_t k = 0; k < s->len; k++)
-            if (s->held[k].number == o->versions[i].number &&
-                s->held[k].check != o->versions[i].check)
-                return true;
+        if (plans_owner_conflicts(o, p, i))
+            return true;
+    return false;
+}
+
+bool plans_owner_early(const struct plans_owner *o, const struct plans_peer *p, uint64_t wall)
+{
+    for (size_t i = 0; i < o->versions_len; i++)
+        if (o->versions[i].number == p->state.applied)
+            return !plans_version_begun(&o->versions[i], wall);
     return false;
 }
 
@@ -138,7 +157,7 @@ static bool answer_peer(struct plans_owner *o, struct plans_peer *p, tick now)
     const bool early = now < p->answer_at;
     const tick at = early ? p->answer_at : now;
     for (size_t i = 0; i < o->versions_len; i++) {
-        const tick sent = p->sent_at[i] == TICK_NEVER ? 0 : tick_add(p->sent_at[i], o->pause);
+        const tick sent = p->sent_at[i] == TICK_NEVER ? 0 : tick_add(p->sent_at[i], p->wait[i]);
         p->again_at[i] = tick_min(p->again_at[i], at > sent ? at : sent);
     }
     if (!early)
@@ -165,7 +184,7 @@ enum plans_verdict plans_owner_input(struct plans_owner *o, const struct eid *so
             p->state = m.state;
             if (m.state.asks && !answer_peer(o, p, now))
                 v = PLANS_EARLY;
-            else if (is_other(o, &m.state))
+            else if (is_other(o, p))
                 v = PLANS_CONFLICT;
             else if (is_ahead(o, &m.state))
                 v = PLANS_AHEAD;
@@ -177,6 +196,13 @@ enum plans_verdict plans_owner_input(struct plans_owner *o, const struct eid *so
 
 /* ---- what is sent ---- */
 
+/* States are not always signed: a forged question must not fill the network. */
+static tick lengthen_wait(const struct plans_owner *o, tick wait)
+{
+    const tick most = o->again > o->pause ? o->again : o->pause;
+    return tick_min(wait > 0 ? 2 * wait : TICK_S, most);
+}
+
 static bool poll_peer(struct plans_owner *o, size_t index, tick now, struct plans_push *out)
 {
     struct plans_peer *p = &o->peers[index];
@@ -184,6 +210,8 @@ static bool poll_peer(struct plans_owner *o, size_t index, tick now, struct plan
         if (now < p->again_at[i] || !plans_owner_lacks(o, p, i))
             continue;
         p->again_at[i] = tick_add(now, o->again);
+        if (p->sent_at[i] != TICK_NEVER)
+            p->wait[i] = lengthen_wait(o, p->wait[i]);
         p->sent_at[i] = now;
         p->pushes++;
         *out = (struct plans_push){index, o->versions[i].number};

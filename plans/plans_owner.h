@@ -5,7 +5,8 @@
  * them when it sends.
  *
  * A version is pushed to each follower that lacks it, and again after `again` until the follower
- * says that it has it. A follower that asks gets all that it lacks, at most once in `pause`.
+ * says that it has it. A follower that asks gets all that it lacks, at most once in `pause`. The
+ * wait between two answers with the same version doubles, up to `again`.
  *
  * With a group (multicast) a version is sent once to the group first. A follower gets it by itself
  * only after `again`, or when it asks.
@@ -30,8 +31,9 @@ struct plans_peer {
     uint64_t pushes;          /* plan messages for it */
     /* the engine's: by the index of versions */
     tick again_at[PLANS_LISTED_MAX];
-    tick sent_at[PLANS_LISTED_MAX]; /* TICK_NEVER: not yet; an answer leaves it `pause` to arrive */
-    tick answer_at;                 /* it is not answered before */
+    tick sent_at[PLANS_LISTED_MAX]; /* TICK_NEVER: not yet; an answer leaves it `wait` to arrive */
+    tick wait[PLANS_LISTED_MAX];
+    tick answer_at; /* it is not answered before */
 };
 
 struct plans_owner {
@@ -76,6 +78,10 @@ void plans_owner_refused(struct plans_owner *o, const struct plans_push *p, tick
 tick plans_owner_deadline(const struct plans_owner *o);
 /* Does the follower lack this version? */
 bool plans_owner_lacks(const struct plans_owner *o, const struct plans_peer *p, size_t version);
+/* Has it other contents under the number of this version? */
+bool plans_owner_conflicts(const struct plans_owner *o, const struct plans_peer *p, size_t version);
+/* Does it follow a version whose time has not come yet? Then one of the two clocks is wrong. */
+bool plans_owner_early(const struct plans_owner *o, const struct plans_peer *p, uint64_t wall);
 
 /* Its invariants, asserted. */
 void plans_owner_check(const struct plans_owner *o);
