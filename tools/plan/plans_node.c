@@ -2,7 +2,8 @@
 /*
  * What arrives is given to the end, and then answered: a bundle stays with the node until the end
  * has stored what is in it. What can go wrong: the node goes away (it is waited for), or refuses a
- * bundle (which the end hears).
+ * bundle (which the end hears), or another application has the group's endpoint (only the group
+ * waits).
  */
 #include "tools/plan/plans_node.h"
 
@@ -12,7 +13,7 @@
 
 #include "base/err.h"
 
-#define WINDOW 4
+#define WINDOW 1 /* each delivery may have 16 MiB */
 #define GROUP_WAIT (10 * TICK_S)
 #define FOREVER (UINT64_C(10) * 365 * 86400 * TICK_S) /* a node may be away for long */
 
@@ -95,8 +96,20 @@ static int read_deliveries(struct plans_node *n, struct aap2_client *rx)
     return rc == 0 ? aap2_client_flush(rx) : rc;
 }
 
+/* The other connections stay: an application that has the group's endpoint must not stop the rest.
+ */
+static void lose_group(struct plans_node *n, const char *why, tick now)
+{
+    if (!n->group_told)
+        say(n->log, LEVEL_WARNING, "%s: %s; it is tried again every 10 s", n->group, why);
+    aap2_client_close(n->group_rx);
+    n->group_rx = NULL;
+    n->group_at = tick_add(now, GROUP_WAIT);
+    n->group_told = true;
+}
+
 /* A connection of its own receives for the group. */
-static int serve_group(struct plans_node *n)
+static void serve_group(struct plans_node *n, tick now)
 {
     char why[AAP2_WHY_MAX];
     const struct aap2_registration r = {.subscriber = true,
@@ -104,20 +117,27 @@ static int serve_group(struct plans_node *n)
                                         .secret = n->link.secret,
                                         .window = WINDOW,
                                         .payload_max = n->link.payload_max};
-    if (n->group == NULL)
-        return 0;
+    if (n->group == NULL || (n->group_rx == NULL && now < n->group_at))
+        return;
     if (n->group_rx == NULL) {
-        const int rc = aap2_client_open(&n->group_rx, n->world, n->options.socket, GROUP_WAIT,
-                                        on_ready, n, why);
-        return rc;
+        if (aap2_client_open(&n->group_rx, n->world, n->options.socket, GROUP_WAIT, on_ready, n,
+                             why) != 0)
+            lose_group(n, why, now);
+        return;
     }
     if (aap2_client_state(n->group_rx) == AAP2_WELCOMED)
         aap2_client_register(n->group_rx, &r);
     if (aap2_client_state(n->group_rx) == AAP2_FAILED) {
-        say(n->log, LEVEL_WARNING, "%s: %s", n->group, aap2_client_why(n->group_rx));
-        return aap2_client_error(n->group_rx);
+        snprintf(why, sizeof why, "%s", aap2_client_why(n->group_rx));
+        lose_group(n, why, now);
+        return;
     }
-    return aap2_client_state(n->group_rx) == AAP2_OPEN ? read_deliveries(n, n->group_rx) : 0;
+    if (aap2_client_state(n->group_rx) != AAP2_OPEN)
+        return;
+    n->group_told = false;
+    const int rc = read_deliveries(n, n->group_rx);
+    if (rc != 0)
+        lose_group(n, helio_strerror(rc), now);
 }
 
 static int send_message(struct plans_node *n)
@@ -142,6 +162,7 @@ static void lose_node(struct plans_node *n, int error, tick now)
     perf_link_lost(&n->link, error, now);
     say(n->log, LEVEL_WARNING, "%s; it is tried again", n->link.why);
     n->given = n->linked = false;
+    n->group_at = now;
 }
 
 bool plans_node_turn(struct plans_node *n, tick now, tick *next)
@@ -159,11 +180,14 @@ bool plans_node_turn(struct plans_node *n, tick now, tick *next)
     if (state == 1) {
         int rc = read_answers(n);
         rc = rc == 0 ? read_deliveries(n, n->link.rx) : rc;
-        rc = rc == 0 ? serve_group(n) : rc;
         rc = rc == 0 ? send_message(n) : rc;
-        if (rc != 0)
+        if (rc == 0)
+            serve_group(n, now);
+        else
             lose_node(n, rc, now);
     }
-    *next = n->link.tx == NULL ? n->link.retry_at : TICK_NEVER;
+    *next = n->link.tx == NULL                        ? n->link.retry_at
+            : n->group != NULL && n->group_rx == NULL ? n->group_at
+                                                      : TICK_NEVER;
     return true;
 }

@@ -26,6 +26,8 @@ struct plans_node {
     struct perf_link link;
     const char *group;            /* that it also receives for; NULL: none */
     struct aap2_client *group_rx; /* NULL: not open */
+    tick group_at;                /* then it is tried again */
+    bool group_told;              /* that it is not open was said */
     bool open, linked;
     bool given; /* the message is with the node */
     char to[AAP2_EID_MAX];
