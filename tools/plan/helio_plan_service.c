@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "os/process.h"
@@ -32,6 +33,9 @@ static void on_signal(void *context, int number)
 static void end_program(void *context)
 {
     struct program *p = context;
+    /* A node that hangs is not waited for: what is in the folder is whole at any time. */
+    if (!p->is_owner && p->follow.follower.applying)
+        _exit(p->follow.end.failed ? EXIT_FAILED : EXIT_DONE);
     perf_process_end(&p->process);
 }
 

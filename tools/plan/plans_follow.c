@@ -14,7 +14,8 @@
 #include "tools/ctl/ctl_ask.h"
 #include "tools/plan/plans_service.h"
 
-#define CONTROL_TIMEOUT (120 * TICK_S) /* a long plan is read for some seconds, or more */
+#define LOAD_TIMEOUT (120 * TICK_S) /* a long plan is read for some seconds, or more */
+#define LOOK_TIMEOUT (10 * TICK_S)
 
 /* ---- a plan that the node has to follow ---- */
 
@@ -26,13 +27,14 @@ struct plans_job {
     const char *control;
     uint64_t number;
     bool good;
+    bool lost;     /* the file of the version is damaged, or is not there */
     char why[256]; /* of a failure */
 };
 
 /* NULL: `why` has the reason. */
-static json_t *ask_node(struct plans_job *j, const char *line)
+static json_t *ask_node(struct plans_job *j, const char *line, tick timeout)
 {
-    json_t *answer = ctl_ask("helio-plan", j->control, line, CONTROL_TIMEOUT, true);
+    json_t *answer = ctl_ask("helio-plan", j->control, line, timeout, true);
     if (answer == NULL)
         snprintf(j->why, sizeof j->why, "the node does not answer at %.180s", j->control);
     else if (json_is_true(json_object_get(answer, "ok")))
@@ -51,7 +53,7 @@ static bool has_version(struct plans_job *j, const char *path)
 {
     if (plans_shelf_number(j->shelf, PLANS_MARK_FILE) != j->number)
         return false;
-    json_t *answer = ask_node(j, "{\"cmd\":\"plan\"}");
+    json_t *answer = ask_node(j, "{\"cmd\":\"plan\"}", LOOK_TIMEOUT);
     const char *file = json_string_value(json_object_get(answer, "file"));
     const bool same = file != NULL && strcmp(file, path) == 0;
     json_decref(answer);
@@ -65,26 +67,29 @@ static int write_mark(const struct plans_shelf *s, uint64_t number)
     return plans_shelf_put(s, PLANS_MARK_FILE, slice_of(text, (size_t)len), true);
 }
 
-static int write_plan(const struct plans_shelf *s, uint64_t number)
+static int write_plan(struct plans_job *j)
 {
     struct plans_file f;
-    int rc = plans_shelf_read(s, number, &f);
+    int rc = plans_shelf_read(j->shelf, j->number, &f);
+    j->lost = rc == HELIO_EFORMAT || helio_code(rc) == HELIO_ENOENT;
     if (rc == 0)
-        rc = plans_shelf_put(s, PLANS_NODE_FILE, f.contents, true);
+        rc = plans_shelf_put(j->shelf, PLANS_NODE_FILE, f.contents, true);
     free(f.octets);
     return rc;
 }
 
 static void load_plan(struct plans_job *j, const char *path)
 {
-    int rc = write_plan(j->shelf, j->number);
+    int rc = write_plan(j);
     if (rc != 0) {
-        snprintf(j->why, sizeof j->why, "%s", helio_strerror(rc));
+        snprintf(j->why, sizeof j->why, "%s",
+                 j->lost ? "its file is damaged or lost; the owner is asked for it"
+                         : helio_strerror(rc));
         return;
     }
     json_t *request = json_pack("{s:s, s:s}", "cmd", "plan-reload", "file", path);
     char *line = request == NULL ? NULL : json_dumps(request, JSON_COMPACT);
-    json_t *answer = line == NULL ? NULL : ask_node(j, line);
+    json_t *answer = line == NULL ? NULL : ask_node(j, line, LOAD_TIMEOUT);
     if (line == NULL)
         snprintf(j->why, sizeof j->why, "the folder's name is no UTF-8, or memory is out");
     j->good = answer != NULL;
@@ -109,13 +114,15 @@ static void run_job(struct work *w)
 
 static void turn_follow(void *context);
 
-/* Versions below the one that the node follows. */
+/* Versions below the one in force, but for the one that the node follows, and the one that it is
+ * given now. */
 static void remove_old(struct plans_follow *f)
 {
     uint64_t *numbers = calloc(PLANS_FILES_MAX, sizeof *numbers);
     const int len = numbers == NULL ? 0 : plans_shelf_list(&f->end.shelf, numbers);
     for (int i = 0; i < len; i++)
-        if (numbers[i] < f->follower.applied && numbers[i] < f->follower.in_force)
+        if (numbers[i] < f->follower.in_force && numbers[i] != f->follower.applied &&
+            !(f->follower.applying && numbers[i] == f->job->number))
             plans_shelf_remove(&f->end.shelf, numbers[i]);
     free(numbers);
 }
@@ -134,6 +141,8 @@ static void end_job(struct work *w)
         say(&f->end.log, LEVEL_WARNING, "version %" PRIu64 ": %s; it is tried again", j->number,
             f->why);
     plans_follower_applied(&f->follower, j->number, j->good, world_now(f->end.world));
+    if (j->lost)
+        plans_follower_lose(&f->follower, j->number, world_now(f->end.world));
     remove_old(f);
     f->end.shown = false;
     turn_follow(f);
@@ -154,8 +163,9 @@ static void begin_job(struct plans_follow *f, uint64_t number)
 
 /* ---- what arrives ---- */
 
-/* Can a node follow it, and do all nodes understand its times alike? */
-static bool is_plan(struct slice contents, char *why, size_t cap)
+/* Can a node follow it, and do all nodes understand its times alike? PLANS_TAKEN, else `why` has
+ * the reason. */
+static enum plans_verdict check_plan(struct slice contents, char *why, size_t cap)
 {
     struct plan_draft draft;
     struct plan *plan = NULL;
@@ -163,31 +173,37 @@ static bool is_plan(struct slice contents, char *why, size_t cap)
     struct conf_errors *e = malloc(sizeof *e);
     plan_config_default(&config);
     plan_draft_init(&draft, 0);
-    bool good = e != NULL && plan_new(&plan, &config) == 0;
+    int rc = e == NULL ? HELIO_ENOMEM : plan_new(&plan, &config);
     snprintf(why, cap, "out of memory");
-    if (good) {
+    if (rc == 0) {
         conf_errors_init(e, "plan");
-        good = plan_yaml_read(&draft, (const char *)contents.data, contents.len, e) == 0 &&
-               plan_draft_build(&draft, plan, e) == 0;
-        snprintf(why, cap, "%.250s", good ? "" : e->text[0]);
-        if (good && draft.since && draft.start == 0) {
+        rc = plan_yaml_read(&draft, (const char *)contents.data, contents.len, e);
+        rc = rc == 0 ? plan_draft_build(&draft, plan, e) : rc;
+        if (rc != 0)
+            rc = e->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+        if (rc == HELIO_EFORMAT)
+            snprintf(why, cap, "%.250s", e->text[0]);
+        if (rc == 0 && draft.since && draft.start == 0) {
             snprintf(why, cap, "it has times without a date");
-            good = false;
+            rc = HELIO_EINVAL;
         }
     }
     plan_draft_fini(&draft);
     plan_free(plan);
     free(e);
-    return good;
+    return rc == 0                          ? PLANS_TAKEN
+           : helio_code(rc) == HELIO_ENOMEM ? PLANS_UNSTORED
+                                            : PLANS_UNREADABLE;
 }
 
 static void keep_version(struct plans_follow *f, const struct plans_message *m)
 {
     char why[256];
     const uint64_t number = m->version.number;
-    if (!is_plan(m->contents, why, sizeof why)) {
+    const enum plans_verdict v = check_plan(m->contents, why, sizeof why);
+    if (v != PLANS_TAKEN) {
         say(&f->end.log, LEVEL_WARNING, "version %" PRIu64 " is refused: %s", number, why);
-        plans_follower_refuse(&f->follower, number, PLANS_UNREADABLE);
+        plans_follower_refuse(&f->follower, number, v);
         return;
     }
     /* A file of that number that is not held is damaged, or was dropped. */
@@ -288,8 +304,10 @@ static void turn_follow(void *context)
     if (f->end.stop)
         return;
     tick now = world_now(f->end.world);
-    if (plans_follower_expire(&f->follower, now, world_wall(f->end.world)))
+    if (plans_follower_expire(&f->follower, now, world_wall(f->end.world))) {
+        remove_old(f);
         f->end.shown = false;
+    }
     if (!plans_node_turn(&f->end.node, now, &next)) {
         f->end.failed = true;
         plans_follow_stop(f);
