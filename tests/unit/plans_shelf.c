@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,6 +103,37 @@ START_TEST(one_process)
 }
 END_TEST
 
+/* The medium fails after the file has its name: the version is not there. */
+START_TEST(folder_is_not_synced)
+{
+    struct plans_file f;
+    const int fd = shelf.fd;
+    shelf.fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC); /* fsync fails on it */
+    ck_assert_int_ge(shelf.fd, 0);
+    ck_assert_int_ne(write_version(1, "contents"), 0);
+    ck_assert_int_eq(helio_code(plans_shelf_read(&shelf, 1, &f)), HELIO_ENOENT);
+    close(shelf.fd);
+    shelf.fd = fd;
+}
+END_TEST
+
+/* Another process publishes while this one starts. */
+START_TEST(publishes_at_the_start)
+{
+    struct plans_shelf other;
+    char why[256];
+    plans_shelf_close(&shelf);
+    ck_assert_int_eq(plans_shelf_open(&other, folder, false, why, sizeof why), 0);
+    ck_assert_int_eq(flock(other.fd, LOCK_EX), 0);
+    shelf.fd = other.fd;
+    write_file("plan-7.cbor.new", "part");
+    ck_assert_int_eq(plans_shelf_open(&shelf, folder, true, why, sizeof why), 0);
+    ck_assert_int_eq(faccessat(shelf.fd, "plan-7.cbor.new", F_OK, 0), 0);
+    plans_shelf_close(&other);
+    ck_assert_int_eq(flock(shelf.fd, LOCK_EX | LOCK_NB), 0);
+}
+END_TEST
+
 START_TEST(marks)
 {
     ck_assert_uint_eq(plans_shelf_number(&shelf, "applied"), 0);
@@ -120,5 +152,7 @@ SUITE(plans_shelf, t)
     tcase_add_test(t, versions);
     tcase_add_test(t, damaged);
     tcase_add_test(t, one_process);
+    tcase_add_test(t, folder_is_not_synced);
+    tcase_add_test(t, publishes_at_the_start);
     tcase_add_test(t, marks);
 }

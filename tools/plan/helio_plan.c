@@ -290,7 +290,7 @@ static const struct argument serve_options[] = {
      .group = 1, ALL(add_follower)},
     {"group", 0, "ENDPOINT", .help = "Send each version once to this multicast endpoint first",
      .group = 2, .own = set_group, SERVICE(group)},
-    {"again", 0, "TIME", .help = "Push a version again until the follower says it has it [1h]",
+    {"again", 0, "TIME", .help = "Push it again until the follower says it has it [--lifetime]",
      .group = 2, .type = OPTION_DURATION, SERVICE(again), .min = TICK_S,
      .max = 3650 * (86400 * TICK_S)},
     {"pause", 0, "TIME", .help = "Between two answers to a follower that asks [10s]", .group = 2,
@@ -398,7 +398,6 @@ static int run_command(const struct command *c, int argc, char **argv)
     struct parse p = {.command = c, .line = {.format = -1, .to = -1, .ways = 1}};
     p.service = (struct plans_options){.service = c->run == command_serve ? "70" : "71",
                                        .lifetime = 86400 * TICK_S,
-                                       .again = 3600 * TICK_S,
                                        .pause = 10 * TICK_S,
                                        .ask = 3600 * TICK_S,
                                        .followers = p.followers};
@@ -411,6 +410,8 @@ static int run_command(const struct command *c, int argc, char **argv)
     plan_config_default(&p.line.config);
     p.line.query.priority = PLAN_NORMAL;
     argument_table_parse(&table, argc, argv, &p);
+    if (p.service.again == 0) /* sooner, copies would fill the network */
+        p.service.again = p.service.lifetime;
     return c->run(&p.line);
 }
 

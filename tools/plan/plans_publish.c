@@ -18,6 +18,8 @@
 #include "tools/plan/helio_plan.h"
 #include "tools/plan/plans_service.h"
 
+#define NUMBERS_SKIPPED 1000 /* at once, because a follower has reported a higher one */
+
 static int open_folder(struct plans_shelf *s, const char *path, bool make)
 {
     char why[256];
@@ -75,10 +77,58 @@ static struct versions *read_versions(const struct plans_shelf *s, bool all)
 
 /* ---- publish ---- */
 
-static bool choose_number(const struct plan_options *o, const struct versions *v, uint64_t *number)
+/* What the running end shows of itself; an empty object: nothing. */
+static json_t *read_state(const struct plans_shelf *s)
+{
+    char path[PLANS_PATH_CAP + PLANS_NAME_CAP];
+    snprintf(path, sizeof path, "%s/" PLANS_STATE_FILE, s->path);
+    json_t *j = json_load_file(path, 0, NULL);
+    if (json_is_object(j))
+        return j;
+    json_decref(j);
+    return json_object();
+}
+
+/* The highest number that a follower has reported. */
+static uint64_t find_reported(const json_t *follower)
+{
+    json_int_t most = json_integer_value(json_object_get(follower, "applied"));
+    const json_t *held = json_object_get(follower, "held");
+    for (size_t i = 0; i < json_array_size(held); i++) {
+        const json_int_t n = json_integer_value(json_array_get(held, i));
+        most = n > most ? n : most;
+    }
+    return most > 0 ? (uint64_t)most : 0;
+}
+
+/* The owner's folder may be an old copy: what a follower has must not get another meaning. States
+ * are not always signed, so a number far above ours is only shown. */
+static uint64_t last_number(const struct plans_shelf *s, uint64_t last)
+{
+    size_t i;
+    json_t *p, *state = read_state(s);
+    uint64_t most = last;
+    json_array_foreach(json_object_get(state, "followers"), i, p)
+    {
+        const uint64_t n = find_reported(p);
+        const char *who = json_string_value(json_object_get(p, "endpoint"));
+        if (n > last && n - last > NUMBERS_SKIPPED)
+            fprintf(stderr,
+                    "helio-plan: %s reports version %" PRIu64
+                    "; if that is true, publish with a --number above it\n",
+                    who != NULL ? who : "a follower", n);
+        else if (n > most)
+            most = n;
+    }
+    json_decref(state);
+    return most;
+}
+
+static bool choose_number(const struct plan_options *o, const struct plans_shelf *s,
+                          const struct versions *v, uint64_t *number)
 {
     const uint64_t last = v->len > 0 ? v->numbers[v->len - 1] : 0;
-    *number = o->number != 0 ? o->number : last + 1;
+    *number = o->number != 0 ? o->number : last_number(s, last) + 1;
     if (*number > last && *number <= PLANS_NUMBER_MAX)
         return true;
     fprintf(stderr,
@@ -96,7 +146,7 @@ static int add_version(const struct plan_options *o, const struct plans_shelf *s
     int code = EXIT_FAILED, rc = 0;
     if (v == NULL)
         return code;
-    const bool chosen = choose_number(o, v, &version.number);
+    const bool chosen = choose_number(o, s, v, &version.number);
     version.check = plans_check(version.number, version.effect_ms, contents);
     if (!chosen) {
         code = EXIT_USAGE;
@@ -185,6 +235,22 @@ int command_publish(const struct plan_options *o)
     return code;
 }
 
+/* As after `publish`: the contacts of an old version may all be over. */
+static void tell_contents_over(struct slice contents)
+{
+    struct plan_opened *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return;
+    conf_errors_init(&p->errors, "plan");
+    plan_draft_init(&p->draft, 0);
+    (void)plan_yaml_read(&p->draft, (const char *)contents.data, contents.len, &p->errors);
+    for (size_t i = 0; i < p->draft.contacts_len; i++)
+        if (p->draft.contacts[i].is.end > p->last)
+            p->last = p->draft.contacts[i].is.end;
+    plan_tell_over(p, "");
+    plan_close(p);
+}
+
 int command_rollback(const struct plan_options *o)
 {
     struct plans_shelf s;
@@ -192,9 +258,11 @@ int command_rollback(const struct plan_options *o)
     int code = EXIT_USAGE;
     if (open_folder(&s, o->path, false) == 0) {
         const int rc = plans_shelf_read(&s, o->version, &f);
-        if (rc == 0)
+        if (rc == 0) {
             code = publish_contents(o, f.contents);
-        else
+            if (code == EXIT_DONE)
+                tell_contents_over(f.contents);
+        } else
             fprintf(stderr, "helio-plan: %s: version %" PRIu64 ": %s\n", o->path, o->version,
                     helio_code(rc) == HELIO_ENOENT
                         ? "there is no such version; helio-plan versions "
@@ -208,18 +276,6 @@ int command_rollback(const struct plan_options *o)
 }
 
 /* ---- versions ---- */
-
-/* What the running end shows of itself; an empty object: nothing. */
-static json_t *read_state(const struct plans_shelf *s)
-{
-    char path[PLANS_PATH_CAP + PLANS_NAME_CAP];
-    snprintf(path, sizeof path, "%s/" PLANS_STATE_FILE, s->path);
-    json_t *j = json_load_file(path, 0, NULL);
-    if (json_is_object(j))
-        return j;
-    json_decref(j);
-    return json_object();
-}
 
 static const char *state_text(const struct versions *v, size_t i)
 {
@@ -264,6 +320,12 @@ static void print_followers(const json_t *list)
                (long long)json_integer_value(json_object_get(p, "applied")),
                json_array_size(json_object_get(p, "lacks")),
                json_is_true(json_object_get(p, "heard")) ? text_of(p, "heard_at") : "never");
+        if (json_array_size(json_object_get(p, "conflicts")) > 0)
+            printf(
+                "; conflict: other contents under %lld",
+                (long long)json_integer_value(json_array_get(json_object_get(p, "conflicts"), 0)));
+        if (json_is_true(json_object_get(p, "early")))
+            printf("; before its time of effect");
         if (json_object_get(p, "refused") != NULL)
             printf("; refused %lld: %s",
                    (long long)json_integer_value(json_object_get(p, "refused")),

@@ -17,29 +17,42 @@
 
 static void say_damaged(struct plans_serve *s, uint64_t number, int rc)
 {
-    say(&s->end.log, LEVEL_ERROR, "%s/plan-%" PRIu64 ".cbor: %s; this version is left out",
-        s->end.shelf.path, number, rc == HELIO_EFORMAT ? "it is damaged" : helio_strerror(rc));
+    say(&s->end.log, LEVEL_ERROR, "%s/plan-%" PRIu64 ".cbor: %s; this version is left out%s",
+        s->end.shelf.path, number, rc == HELIO_EFORMAT ? "it is damaged" : helio_strerror(rc),
+        rc == HELIO_EFORMAT ? "" : " until it can be read");
 }
 
-/* False: no older version matters. */
-static bool take_version(struct plans_serve *s, uint64_t number, uint64_t wall)
+static bool has_version(const struct plans_serve *s, uint64_t number)
+{
+    for (size_t i = 0; i < s->owner.versions_len; i++)
+        if (s->owner.versions[i].number == number)
+            return true;
+    return false;
+}
+
+/* 0; 1: no older version matters; an error: the file cannot be read now. */
+static int take_version(struct plans_serve *s, uint64_t number, uint64_t wall)
 {
     struct plans_file f;
     const int rc = plans_shelf_read(&s->end.shelf, number, &f);
+    const bool gone = helio_code(rc) == HELIO_ENOENT || rc == HELIO_EFORMAT;
     if (rc != 0) {
-        say_damaged(s, number, rc);
-        return true;
+        if (!s->retries)
+            say_damaged(s, number, rc);
+        return gone ? 0 : rc;
     }
     const bool begun = plans_version_begun(&f.version, wall);
-    if (plans_owner_publish(&s->owner, &f.version, world_now(s->end.world), wall))
+    if (has_version(s, number))
+        ;
+    else if (plans_owner_publish(&s->owner, &f.version, world_now(s->end.world), wall))
         say(&s->end.log, LEVEL_INFO, "version %" PRIu64 ", %zu octets, takes effect %s", number,
             f.contents.len, begun ? "at once" : "later");
-    else
+    else if (!s->retries)
         say(&s->end.log, LEVEL_WARNING,
             "version %" PRIu64 " is not sent: it is replaced, or %d others wait", number,
             PLANS_LATER_MAX);
     free(f.octets);
-    return !begun;
+    return begun;
 }
 
 /* Replaced versions beyond PLANS_KEPT. */
@@ -59,11 +72,14 @@ static void look_for_versions(struct plans_serve *s)
     uint64_t *numbers = calloc(PLANS_FILES_MAX, sizeof *numbers);
     const int len = numbers == NULL ? 0 : plans_shelf_list(&s->end.shelf, numbers);
     const uint64_t wall = world_wall(s->end.world);
-    for (int i = len; i-- > 0;)
-        if (numbers[i] <= s->last || !take_version(s, numbers[i], wall))
-            break;
+    bool failed = false;
+    for (int i = len, rc = 0; rc != 1 && i-- > 0 && numbers[i] > s->last;) {
+        rc = take_version(s, numbers[i], wall);
+        failed = failed || rc < 0;
+    }
     if (len > 0 && numbers[len - 1] > s->last) {
-        s->last = numbers[len - 1];
+        s->last = failed ? s->last : numbers[len - 1];
+        s->retries = failed;
         s->end.shown = false;
         remove_old(s, numbers, (size_t)len);
     }
@@ -116,11 +132,18 @@ static void say_state(struct plans_serve *s, const char *source, enum plans_verd
     if (v == PLANS_FOREIGN || v == PLANS_MALFORMED || v == PLANS_EARLY)
         return; /* counted */
     const struct plans_state *state = &s->owner.peers[peer].state;
+    const bool early =
+        plans_owner_early(&s->owner, &s->owner.peers[peer], world_wall(s->end.world));
     const bool wrong = state->refused != 0 || v == PLANS_AHEAD || v == PLANS_CONFLICT;
     if ((state->applied == before && !wrong) || !say_few_takes(&s->lines, world_now(s->end.world)))
         return;
     say_left_out(&s->end.log, &s->lines);
-    if (state->applied != before)
+    if (state->applied != before && early)
+        say(&s->end.log, LEVEL_WARNING,
+            "%s follows version %" PRIu64 " before its time of effect; correct its clock and then "
+            "publish a version (helio-plan rollback)",
+            source, state->applied);
+    else if (state->applied != before)
         say(&s->end.log, LEVEL_INFO, "%s follows version %" PRIu64, source, state->applied);
     if (state->refused != 0)
         say(&s->end.log, LEVEL_WARNING, "%s refused version %" PRIu64 ": %s", source,
@@ -161,6 +184,7 @@ static json_t *peer_json(const struct plans_serve *s, const struct plans_peer *p
 {
     char text[EID_TEXT_MAX];
     json_t *j = json_object(), *held = json_array(), *lacks = json_array();
+    json_t *other = json_array();
     (void)eid_text(&p->eid, text);
     json_put_text(j, "endpoint", text);
     json_object_set_new(j, "heard", json_boolean(p->heard));
@@ -172,11 +196,17 @@ static json_t *peer_json(const struct plans_serve *s, const struct plans_peer *p
     json_put_number(j, "applied", p->state.applied);
     for (size_t i = 0; i < p->state.len; i++)
         json_array_append_new(held, json_number(p->state.held[i].number));
-    for (size_t i = 0; i < s->owner.versions_len; i++)
+    for (size_t i = 0; i < s->owner.versions_len; i++) {
         if (plans_owner_lacks(&s->owner, p, i))
             json_array_append_new(lacks, json_number(s->owner.versions[i].number));
+        if (plans_owner_conflicts(&s->owner, p, i))
+            json_array_append_new(other, json_number(s->owner.versions[i].number));
+    }
     json_object_set_new(j, "held", held);
     json_object_set_new(j, "lacks", lacks);
+    json_object_set_new(j, "conflicts", other);
+    json_object_set_new(j, "early",
+                        json_boolean(plans_owner_early(&s->owner, p, world_wall(s->end.world))));
     json_put_number(j, "pushes", p->pushes);
     if (p->state.refused != 0) {
         json_put_number(j, "refused", p->state.refused);

@@ -49,6 +49,7 @@ struct plans_serve {
     struct plans_push push; /* that the node has; number 0: none */
     char to[EID_TEXT_MAX];  /* of the push */
     uint64_t last;          /* number of the last version that was read */
+    bool retries;           /* a file above it could not be read */
     tick look_at;
 };
 

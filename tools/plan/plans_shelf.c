@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,7 +76,13 @@ static int lock_folder(struct plans_shelf *s, char *why, size_t cap)
     s->lock = store_lock(s->path, false, "", why, cap);
     if (s->lock == HELIO_EEXIST)
         snprintf(why, cap, "another helio-plan has it; stop it, or write another folder");
-    return s->lock < 0 ? s->lock : walk_names(s, remove_temporary, s);
+    if (s->lock < 0)
+        return s->lock;
+    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0)
+        return 0; /* `publish` writes a version now: what is left in part can stay */
+    const int rc = walk_names(s, remove_temporary, s);
+    (void)flock(s->fd, LOCK_UN);
+    return rc;
 }
 
 int plans_shelf_open(struct plans_shelf *s, const char *path, bool serve, char *why, size_t cap)
@@ -226,8 +233,10 @@ int plans_shelf_write(const struct plans_shelf *s, const struct plans_version *v
     if (rc == 0 && linkat(s->fd, temporary, s->fd, name, 0) != 0)
         rc = helio_from_errno(errno);
     (void)unlinkat(s->fd, temporary, 0);
-    if (rc == 0 && fsync(s->fd) != 0)
+    if (rc == 0 && fsync(s->fd) != 0) {
         rc = helio_from_errno(errno);
+        (void)unlinkat(s->fd, name, 0);
+    }
     return rc;
 }
 
