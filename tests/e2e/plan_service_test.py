@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 
@@ -260,6 +261,110 @@ class PlanServiceTest(NodeCase):
         self.assertEqual([self.rate(n) for n in (1, 2, 3)], [30_000_000] * 3)
         self.assertGreater(self.versions("plans3")["versions"][0]["bytes"], 3_000_000)
 
+    def test_too_long(self):
+        """A bundle that is longer than each message stops nobody."""
+        self.begin()
+        forger = self.client(3, "ipn:3.99")
+        for to in (f"ipn:2.{FOLLOWER}", f"ipn:1.{OWNER}"):
+            self.assertEqual(forger.request(to, bytes((16 << 20) + 65))[:2], (aap2.SUCCESS, ""))
+        wait_for(lambda: [self.versions(name)["counts"].get("wrong source") for name in ("plans", "plans2")] == [1, 1])
+        self.publish(self.write_plan("b.yaml", "50Mbit/s"))
+        self.followed(2)
+
+    def test_node_takes_nothing(self):
+        """Versions do not pile up while a node takes none; a version whose file is damaged comes again."""
+        self.serve()
+        self.follow(2, "--control", self.lab.path("nobody"))
+        for number in range(1, 31):
+            self.publish(self.write_plan("next.yaml", f"{number}Mbit/s"))
+            time.sleep(0.1)
+        wait_for(lambda: [v["number"] for v in self.versions("plans2")["versions"]] == [30])
+        self.kill(2)
+        self.follow(2)
+        self.followed(30, (2,))
+        self.assertEqual(self.rate(2), 30_000_000)
+        effect = time.time() + 6
+        self.publish(self.write_plan("next.yaml", "31Mbit/s"), "--effect", date(effect))
+        path = os.path.join(self.folder("plans2"), "plan-31.cbor")
+        wait_for(lambda: os.path.exists(path), 5)
+        with open(path, "r+b") as f:
+            f.seek(100)
+            f.write(b"X")
+        self.followed(31, (2,))
+        self.assertEqual(self.rate(2), 31_000_000)
+
+    def test_group_is_taken(self):
+        """Another application receives for the group: the follower says so once, and gets the version by itself."""
+        other = self.client(2, f"imc:5.{FOLLOWER}", subscribe=True)
+        self.serve("--group", f"imc:5.{FOLLOWER}")
+        self.follow(2, "--group", f"imc:5.{FOLLOWER}")
+        self.publish(self.write_plan("a.yaml"))
+        self.followed(1, (2,))
+        time.sleep(3)
+        with open(self.lab.path("follow2.log"), encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        self.assertEqual(sum("it is tried again every 10 s" in line for line in lines), 1, lines)
+        self.assertLess(len(lines), 10, lines)
+        other.close()
+        self.publish(self.write_plan("b.yaml", "50Mbit/s"))
+        self.followed(2, (2,))
+
+    def test_old_folder(self):
+        """An owner with an old copy of its folder: the next number is above all that followers have, and a conflict is shown."""
+        self.begin()
+        self.publish(self.write_plan("b.yaml", "50Mbit/s"))
+        self.followed(2)
+        self.lab.stop("owner", self.ends["owner"])
+        folder = self.folder("plans")
+        for name in ("plan-2.cbor", "state.json"):
+            os.remove(os.path.join(folder, name))
+        self.serve()
+        self.followed(2)
+        self.assertEqual(self.publish(self.write_plan("c.yaml", "20Mbit/s")), 3)
+        self.followed(3)
+        self.lab.stop("owner", self.ends["owner"])
+        os.remove(os.path.join(folder, "plan-3.cbor"))
+        self.publish(self.write_plan("d.yaml", "10Mbit/s"), "--number", "3")
+        self.serve()
+        wait_for(lambda: [p["conflicts"] for p in self.versions()["followers"]] == [[3]] * 3)
+        self.assertEqual(self.tool("versions", folder).count("conflict: other contents under 3"), 3)
+        # Its clock is wrong, or somebody forges its states: shown, and the next number is not moved by that.
+        self.kill(2)
+        forger = self.client(2, f"ipn:2.{FOLLOWER}")
+        self.publish(self.write_plan("e.yaml"), "--effect", "1h")
+        for applied in (4, 1 << 62):
+            state = head(7, 4) + head(1) + head(2) + b"\xf4" + head(applied) + head(0, 4) + head(0) + head(0)
+            self.assertEqual(forger.request(f"ipn:1.{OWNER}", state)[:2], (aap2.SUCCESS, ""))
+            wait_for(lambda: self.versions()["followers"][1]["applied"] == applied)  # noqa: B023
+            self.assertEqual(self.tool("versions", folder).count("before its time of effect"), applied == 4)
+        self.assertEqual(self.publish(self.lab.path("e.yaml")), 5)
+
+    def test_unreadable(self):
+        """A version whose file cannot be read for a while is sent later."""
+        self.begin()
+        path = os.path.join(self.folder("plans"), "plan-2.cbor")
+        os.symlink("nothing", path)
+        time.sleep(3)
+        self.tool("publish", self.folder("spare"), self.write_plan("b.yaml", "50Mbit/s"), "--number", 2)
+        os.replace(os.path.join(self.folder("spare"), "plan-2.cbor"), path)
+        self.followed(2)
+        with open(self.lab.path("owner.log"), encoding="utf-8") as f:
+            self.assertEqual(f.read().count("until it can be read"), 1)
+
+    def test_node_hangs(self):
+        """The follower ends when it is stopped, though its node does not answer."""
+        self.begin()
+        self.publish(self.write_plan("b.yaml", "50Mbit/s"), "--effect", "5s")
+        wait_for(lambda: os.path.exists(os.path.join(self.folder("plans2"), "plan-2.cbor")), 4)
+        os.kill(self.nodes[2].pid, signal.SIGSTOP)
+        try:
+            wait_for(lambda: self.versions("plans2")["in_force"] == 2)
+            time.sleep(1)
+            self.ends[2].terminate()
+            self.assertEqual(self.ends[2].wait(10), 0)
+        finally:
+            os.kill(self.nodes[2].pid, signal.SIGCONT)
+
     def test_limits(self):
         folder = self.folder("plans")
         for _ in range(16):
@@ -270,8 +375,13 @@ class PlanServiceTest(NodeCase):
         self.assertIn("--number: 17 is not above 17", self.tool("publish", folder, self.lab.path("a.yaml"), "--number", 17, code=2))
         self.assertEqual(self.publish(self.lab.path("a.yaml"), "--number", 20), 20)
         self.assertIn("there is no such version", self.tool("rollback", folder, 19, code=2))
+        self.zero -= 1_000_000
+        past = self.publish(self.write_plan("past.yaml"))
+        done = subprocess.run([self.lab.program("helio-plan"), "rollback", folder, str(past)], capture_output=True, text=True, timeout=300, check=True)
+        self.assertIn("all contacts are in the past, since", done.stderr)
+        self.zero += 1_000_000
         self.assertIn("times without a date", self.tool("publish", folder, os.path.join(os.path.dirname(__file__), "../../examples/plan.yaml"), code=2))
-        for number in range(21, 88):
+        for number in range(23, 88):
             self.publish(self.lab.path("a.yaml"), "--number", str(number))
         self.serve()
         wait_for(lambda: [v["number"] for v in self.versions()["versions"]] == list(range(23, 88)))
