@@ -152,7 +152,7 @@ class Campaign(Base):
         for trace, words in (("nowhere.txt", 'no file "nowhere.txt"'), ("iid:A2", "a probability or one of")):
             path = self.file(f"experiments:\n  - name: x\n    sweep: {{trace: [none, \"{trace}\"]}}\n")
             error = campaign(path, "--check", code=2).stderr
-            self.assertIn("c.yaml:2: trace: ", error)
+            self.assertIn("c.yaml:3: trace: ", error)
             self.assertIn(words, error)
         path = self.file("experiments: [{name: x, set: {return-trace: gone.txt}}]\n")
         self.assertIn('return-trace: there is no file "gone.txt"', campaign(path, "--check", code=2).stderr)
