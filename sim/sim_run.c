@@ -286,6 +286,20 @@ static double good_share(const struct sim_params *p, tick from, tick to)
     return (1 - (double)bad / (double)(to - from)) * (1 - p->loss);
 }
 
+/* Of the good time, that in which a whole segment may begin and meet no bad step. */
+static double reachable_share(const struct run *r, tick to)
+{
+    const struct sim_params *p = r->params;
+    const struct sim_stats *s = &r->stats;
+    if (p->trace == NULL || s->full_count == 0)
+        return 1;
+    double bytes = (double)s->full_bytes / (double)s->full_count + p->overhead;
+    tick air = (tick)(8 * bytes * (double)TICK_S / (double)p->rate_bps + 0.5);
+    tick room = trace_free_time(p->trace, 0, p->trace_offset, p->warmup, to, air > 0 ? air : 1);
+    tick bad = trace_bad_time(p->trace, 0, p->trace_offset, p->warmup, to);
+    return share((double)room, (double)(to - p->warmup - bad));
+}
+
 static int conclude_run(const struct run *r, struct sim_result *out)
 {
     const struct sim_params *p = r->params;
@@ -296,6 +310,7 @@ static int conclude_run(const struct run *r, struct sim_result *out)
     out->good_share = good_share(p, from, out->until);
     double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
     out->payload_share = share((double)s->full_data, on_air);
+    out->reachable_share = reachable_share(r, out->until);
     out->capacity_bps = (double)p->rate_bps * out->payload_share * out->good_share;
     out->figures.sessions_ended = out->figures.sessions;
     uint64_t delivered = p->warmup == 0 ? out->figures.delivered : r->counted;

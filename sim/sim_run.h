@@ -58,12 +58,14 @@ struct sim_params {
 
 struct sim_result {
     struct sim_figures figures;
-    tick until;           /* of virtual time: the duration, or where `look` ended it */
-    double good_share;    /* of the channel's time (or frames) after the warm-up */
-    double payload_share; /* block bytes of what a whole segment takes on the air */
-    double capacity_bps;  /* rate x payload share x good share */
-    double goodput_bps;   /* of blocks delivered between warm-up and end */
-    double efficiency;    /* goodput / capacity */
+    tick until;             /* of virtual time: the duration, or where `look` ended it */
+    double good_share;      /* of the channel's time (or frames) after the warm-up */
+    double payload_share;   /* block bytes of what a whole segment takes on the air */
+    double reachable_share; /* of the capacity, in the mean, if whole segments follow each other:
+                               one that overlaps a bad step is lost. 1 without a trace */
+    double capacity_bps;    /* rate x payload share x good share */
+    double goodput_bps;     /* of blocks delivered between warm-up and end */
+    double efficiency;      /* goodput / capacity */
     double carried_bps;   /* of block bytes that passed the channel for the first time, sent then */
     double carried_share; /* of the capacity: 1 at most, but for chance losses */
     double

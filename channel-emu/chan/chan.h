@@ -57,6 +57,9 @@ bool trace_clock_bad(struct trace_clock *c, tick from, tick to);
 tick trace_clock_bad_time(struct trace_clock *c, tick from, tick to);
 /* The same without a clock, for once: it searches from the first run. */
 tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, tick to);
+/* The time within [from, to), ns, at which a frame that is on the air for `air` > 0 may begin
+ * without meeting a bad step. */
+tick trace_free_time(const struct trace *t, tick origin, tick offset, tick from, tick to, tick air);
 /* A trace that does not loop is good before its begin and after its end: cuts [from, to) to the one
  * pass of which `offset` lies at `origin`. False, and nothing changed, when they have no instant in
  * common. */

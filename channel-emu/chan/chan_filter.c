@@ -3,7 +3,11 @@
  * With n sections, the states after a step are A times those before, plus a white number for each.
  * Their covariances are the sum over k of A^k 1 1' A'^k, which doubles its terms with each squaring
  * of A; the correlation after t steps is in A^t times them. So the corner is found for which that
- * is 1/e, by halving. Nothing can fail.
+ * is 1/e, by halving.
+ *
+ * By Rice's formula the crossings of a level follow from the second moment of the spectrum, which
+ * poles at equal ratios miss by some per cent. So the poles of the inner scale are moved until the
+ * crossings, from step to step, are those of Tatarskii's spectrum. Nothing can fail.
  */
 #include "channel-emu/chan/chan_filter.h"
 
@@ -17,10 +21,12 @@
 #define RATIO 4.0    /* of two poles' frequencies */
 #define DOUBLINGS 40 /* 10^12 terms */
 #define HALVINGS 40
-#define INNER_POLES 2
-/* The frequency of the inner scale, 5.92 rad over its time (Tatarskii: e^(-(k l / 5.92)^2)), times
- * the cube of Gamma(1/6) / 2 over B(1/6, 11/6) / 2: two poles have the second moment of that. */
-#define INNER_RAD (5.92 * 1.2015)
+#define INNER_POLES 4
+/* The frequency of the inner scale, 5.92 rad over its time (Tatarskii: e^(-(k l / 5.92)^2)). */
+#define INNER_RAD 5.92
+#define TRIES 12
+#define PI 3.14159265358979323846
+#define POINTS_PER_E 24.0 /* of an integral, in the logarithm of the frequency */
 #define E_INVERSE 0.36787944117144232160
 
 struct matrix {
@@ -119,39 +125,119 @@ static void add_section(struct chan_filter *f, double pole, double zero)
     f->zero[f->count++] = zero > 0 && zero < 30 ? math_exp(-zero) : 0;
 }
 
+/* What a filter is to be, in steps and radians a step. */
+struct wish {
+    enum chan_slope slope;
+    double coherence, inner; /* inner: 0 is none */
+    double end;              /* the poles of the inner scale; pairs begin below it */
+    unsigned pairs;          /* 0: as many as begin below the end */
+    double left;             /* of the slope of the amplitude, beside the whole poles */
+};
+
 /* A corner of so many radians a step: whole poles there, from there on pairs for what is left of
  * the slope of the amplitude, which is 4/3 or 17/6, and the poles of the inner scale, if any. */
-static void place_poles(struct chan_filter *f, enum chan_slope slope, double corner, double inner)
+static void place_poles(struct chan_filter *f, const struct wish *w, double corner)
 {
-    double left = slope == SLOPE_POINT ? 1.0 / 3 : 5.0 / 6;
-    double end = inner > 0 ? INNER_RAD / inner : 3;
     f->count = 0;
     add_section(f, corner, 0);
-    if (slope == SLOPE_APERTURE)
+    if (w->slope == SLOPE_APERTURE)
         add_section(f, corner, 0);
-    for (double pole = corner; pole < end && f->count < N - INNER_POLES; pole *= RATIO)
-        add_section(f, pole, pole * math_pow(RATIO, left));
-    for (int i = 0; i < INNER_POLES && inner > 0; i++)
-        add_section(f, end, 0);
+    double pole = corner;
+    for (unsigned i = 0; w->pairs > 0 ? i < w->pairs : pole < w->end; i++, pole *= RATIO) {
+        if (f->count == N - INNER_POLES)
+            break;
+        add_section(f, pole, pole * math_pow(RATIO, w->left));
+    }
+    for (int i = 0; i < INNER_POLES && w->inner > 0; i++)
+        add_section(f, w->end, 0);
+}
+
+/* The corner at which the correlation is 1/e after the coherence time, and the covariances. */
+static double find_corner(struct chan_filter *f, const struct wish *w, double low, double high,
+                          struct matrix *p)
+{
+    unsigned long steps = (unsigned long)(w->coherence + 0.5);
+    for (int i = 0; i < HALVINGS && high / low > 1.0001; i++) {
+        double middle = sqrt(low * high);
+        place_poles(f, w, middle);
+        covariance_of(f, p);
+        *(correlation_of(f, p, steps) > E_INVERSE ? &low : &high) = middle;
+    }
+    place_poles(f, w, low);
+    covariance_of(f, p);
+    return low;
+}
+
+/* Twice what the correlation of two steps in a row is below 1: the integral of the power times
+ * (2 sin(w/2))^2 over that of the power. A factor |1 - a e^(-iw)|^2 is (1-a)^2 + 4 a sin(w/2)^2. */
+static double roughness_of(const struct chan_filter *f, double corner)
+{
+    double whole = 0, rough = 0, ratio = math_exp(1 / POINTS_PER_E);
+    for (double w = corner * 1e-4; w < PI; w *= ratio) {
+        double half = math_sin(w / 2), power = w;
+        for (unsigned i = 0; i < f->count; i++) {
+            double a = f->zero[i], b = f->pole[i];
+            power *= i > 0 && a > 0 ? (1 - a) * (1 - a) + 4 * a * half * half : 1;
+            power /= (1 - b) * (1 - b) + 4 * b * half * half;
+        }
+        whole += power;
+        rough += 4 * half * half * power;
+    }
+    return rough / whole;
+}
+
+/* The same of Tatarskii's spectrum (1 + (w/c)^2)^(-4/3) e^(-(w/e)^2), e being that of the inner
+ * scale, if the crossings from step to step are to be those of Rice's formula. The correlation is
+ * 1/e after 1.46556 / c without an inner scale; the next term is right to 0.1 %. */
+static double roughness_wanted(const struct wish *w)
+{
+    double corner =
+        1.46556 * (1 + 0.16 * math_pow(w->inner / w->coherence, 5.0 / 3)) / w->coherence;
+    double end = INNER_RAD / w->inner, ratio = math_exp(1 / POINTS_PER_E);
+    double whole = 0, second = 0;
+    for (double x = corner * 1e-4; x < 8 * end; x *= ratio) {
+        double c = x / corner, e = x / end;
+        double power = x * math_pow(1 + c * c, -4.0 / 3) * math_exp(-e * e);
+        whole += power;
+        second += x * x * power;
+    }
+    double step = 2 * math_sin(sqrt(second / whole) / 2);
+    return step * step;
+}
+
+/* Moves the poles of the inner scale until the roughness is that. It rises with a power of their
+ * frequency, from 1/3 where many pairs are below it, to 1. */
+static void find_end(struct chan_filter *f, struct wish *w, double corner, struct matrix *p)
+{
+    double wanted = math_log(roughness_wanted(w)), found = math_log(roughness_of(f, corner));
+    double power = 0.6;
+    w->pairs = f->count - INNER_POLES - 1;
+    for (int i = 0; i < TRIES && fabs(found - wanted) > 1e-4; i++) {
+        double move = (wanted - found) / power, before = found;
+        move = move > 0.5 ? 0.5 : move < -0.5 ? -0.5 : move;
+        w->end *= math_exp(move);
+        corner = find_corner(f, w, corner / 1.2, corner * 1.2, p);
+        found = math_log(roughness_of(f, corner));
+        power = (found - before) / move > 0.2 ? (found - before) / move : power;
+    }
 }
 
 void chan_filter_set(struct chan_filter *f, enum chan_slope slope, double coherence_steps,
                      double inner_steps)
 {
     struct matrix p;
-    double low = 0.1 / coherence_steps, high = 10 / coherence_steps, before = f->gain;
+    double before = f->gain, end = inner_steps > 0 ? INNER_RAD / inner_steps : 3;
     unsigned count = f->count;
+    struct wish w = {.slope = slope,
+                     .coherence = coherence_steps,
+                     .inner = inner_steps,
+                     .end = end,
+                     .left = slope == SLOPE_POINT ? 1.0 / 3 : 5.0 / 6};
     assert(coherence_steps >= 2 && coherence_steps <= 1e7);
     assert(inner_steps <= 0 || inner_steps >= CHAN_FILTER_INNER_MIN);
-    unsigned long steps = (unsigned long)(coherence_steps + 0.5);
-    for (int i = 0; i < HALVINGS && high / low > 1.0001; i++) {
-        double middle = sqrt(low * high);
-        place_poles(f, slope, middle, inner_steps);
-        covariance_of(f, &p);
-        *(correlation_of(f, &p, steps) > E_INVERSE ? &low : &high) = middle;
-    }
-    place_poles(f, slope, low, inner_steps);
-    covariance_of(f, &p);
+    double corner = find_corner(f, &w, 0.1 / coherence_steps, 10 / coherence_steps, &p);
+    if (inner_steps > 0)
+        find_end(f, &w, corner, &p);
     f->gain = 1 / sqrt(p.at[f->count - 1][f->count - 1]);
     for (unsigned i = count; i < f->count; i++) /* joins at the end: as the one before it */
         f->state[i] = i > 0 ? f->state[i - 1] : 0;

@@ -26,9 +26,9 @@ struct chan_filter {
 
 /* Mean 0, deviation 1, and a correlation of 1/e after so many steps, 2 to 10^7. `inner_steps` is
  * the time in which an eddy of the inner scale drifts by, CHAN_FILTER_INNER_MIN steps to half the
- * coherence; 0: none. Above its frequency the spectrum falls with four powers more, so that the
- * number of crossings is that of the exponential of Tatarskii's spectrum. The states are kept: a
- * filter in use changes without a leap. Begins zeroed. */
+ * coherence; 0: none. Above its frequency the spectrum falls with eight powers more, and the number
+ * of crossings from step to step is that of the exponential of Tatarskii's spectrum to 0.2 %. The
+ * states are kept: a filter in use changes without a leap. Begins zeroed. */
 void chan_filter_set(struct chan_filter *f, enum chan_slope slope, double coherence_steps,
                      double inner_steps);
 

@@ -190,3 +190,22 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
     assert(from <= to && per_loop <= period_of(t));
     return bad + trace_clock_bad_time(&c, from, to);
 }
+
+tick trace_free_time(const struct trace *t, tick origin, tick offset, tick from, tick to, tick air)
+{
+    assert(air > 0);
+    if (to <= from || !any_bad(t))
+        return to > from ? to - from : 0;
+    struct trace_clock c;
+    tick found = 0;
+    trace_clock_init(&c, t, origin, offset);
+    for (seek_run(&c, from); from < to; next_run(&c)) {
+        if (!t->runs[c.run].bad)
+            continue;
+        tick meets = c.run_start >= air ? c.run_start - air + 1 : 0; /* the first that meets it */
+        meets = tick_min(meets, to);
+        found += meets > from ? meets - from : 0;
+        from = from > c.run_end ? from : c.run_end;
+    }
+    return found;
+}

@@ -123,7 +123,7 @@ def wrong(kept, point):
         why.append("less than five unseen realisations")
     elif unseen and abs(predicted - unseen["carried_share"]) > point:
         why.append(f"{100 * (predicted - unseen['carried_share']):+.2f} points off")
-    if kept["cell"]["goal"] == "delay" and found["floor_kept"] != (found["predicted"]["carried_share"] >= found["floor"]):
+    if kept["cell"]["goal"] == "delay" and found["floor_kept"] != (found["predicted"]["carried_share"] >= found["floor"] * found["predicted"].get("reachable_share", 1)):
         why.append("says the wrong thing of its floor")
     return why
 

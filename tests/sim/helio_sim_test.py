@@ -475,6 +475,12 @@ class Errors(unittest.TestCase):
             f.flush()
             r = result("--trace", f.name, "--duration", "1s")
             self.assertAlmostEqual(r["good_share"], 0.5)
+            slow = ("--trace", f.name, "--duration", "1s", "--rate", "20Mbit/s", "--segment", "1024B", "--overhead", "42")
+            r, text = result(*slow), run(*slow).stdout
+            air = 8 * 1066 / 20e6  # of good runs of 5 ms a segment may begin in all but this
+            self.assertAlmostEqual(r["reachable_share"], 1 - air / 5e-3, delta=1e-3)
+            self.assertIn(f"{100 * r['reachable_share']:.2f} % of the capacity at most", text)
+        self.assertEqual(result("--trace", "iid:0.1", "--duration", "1s")["reachable_share"], 1)
 
 
 class Peers(unittest.TestCase):

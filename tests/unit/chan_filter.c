@@ -82,14 +82,23 @@ static double crossings_of(double coherence_s, double inner_s, double step_s)
 START_TEST(an_inner_scale_makes_crossings_those_of_the_link)
 {
     static const double inner[] = {2e-3, 5e-3, 20e-3};
-    double fine = crossings_of(0.1, inner[_i], inner[_i] / 200);
-    for (double steps = 5; steps <= 100; steps *= 1.5)
-        ck_assert_double_eq_tol(crossings_of(0.1, inner[_i], inner[_i] / steps) / fine, 1, 0.06);
+    /* Rice's formula for Tatarskii's spectrum, integrated elsewhere (tests/validation/fades.py) */
+    static const double rice[] = {7.938, 6.500, 4.603};
+    for (double steps = 5; steps <= 200; steps *= 1.5)
+        ck_assert_double_eq_tol(crossings_of(0.1, inner[_i], inner[_i] / steps) / 2 / rice[_i], 1,
+                                0.003);
     ck_assert_double_gt(crossings_of(0.1, 0, 1e-5) / crossings_of(0.1, 0, 1e-3), 2);
-    /* the whole integrals of such a spectrum with Tatarskii's end, from a corner at which the
-     * correlation is 1/e: m2 of inner scales apart by a decade grows as its cube root */
-    double ratio = crossings_of(0.1, 2e-4, 2e-6) / crossings_of(0.1, 2e-3, 2e-5);
-    ck_assert_double_eq_tol(ratio, pow(10, 1.0 / 6), 0.08);
+    ck_assert_double_eq_tol(crossings_of(0.1, 2e-4, 2e-6) / 2 / 12.431, 1, 0.003);
+    /* the structure function of that spectrum, after 1, 3 and 10 inner scales */
+    static const double distance[] = {0.00799, 0.04321, 0.21570};
+    struct chan_filter f = {.count = 0};
+    chan_filter_set(&f, SLOPE_POINT, 300, 10);
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq_tol((1 - chan_filter_correlation(&f, i == 0   ? 10
+                                                                 : i == 1 ? 30
+                                                                          : 100)) /
+                                    distance[i],
+                                1, 0.007);
 }
 END_TEST
 

@@ -103,6 +103,10 @@ START_TEST(agrees_with_steps)
         ck_assert_int_eq(trace_clock_bad(&c, from, to), bad);
         ck_assert_uint_eq(trace_bad_time(&t, origin, offset, from, to), bad_time);
         ck_assert_uint_eq(trace_clock_bad_time(&c, from, to), bad_time);
+        tick air = 1 + rng_below(&r, 60), room = 0;
+        for (tick at = from; at < to; at++)
+            room += !trace_clock_bad(&c, at, at + air);
+        ck_assert_uint_eq(trace_free_time(&t, origin, offset, from, to, air), room);
     }
     trace_fini(&t);
 }
@@ -147,6 +151,11 @@ START_TEST(the_end_of_time)
     ck_assert_uint_eq(trace_bad_time(&t, 0, 0, 0, TICK_S * 3000000000), TICK_S * 1000000000);
     ck_assert_uint_eq(trace_clock_bad_time(&c, 0, TICK_S * 3000000000), TICK_S * 1000000000);
     ck_assert_uint_eq(trace_clock_bad_time(&c, 7 * TICK_S, 7 * TICK_S), 0);
+    ck_assert_uint_eq(trace_free_time(&t, 0, 0, 7 * TICK_S, 7 * TICK_S, TICK_S), 0);
+    ck_assert_uint_eq(trace_free_time(&t, 0, 0, 0, 6 * TICK_S, TICK_S), 2 * TICK_S + 2);
+    ck_assert_uint_eq(trace_free_time(&t, 0, 0, TICK_NEVER - 9 * TICK_S, TICK_NEVER, 3 * TICK_S),
+                      0);
+    ck_assert_uint_eq(trace_free_time(&t, 0, 0, 0, TICK_S, 1), TICK_S);
     trace_fini(&t);
 }
 END_TEST

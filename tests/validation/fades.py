@@ -102,24 +102,29 @@ def density(f, corner, end):
     return (1 + (f / corner) ** 2) ** (-4 / 3) * np.exp(-((f / end) ** 2))
 
 
-@check("Fades")
-def rice_of_a_point(bin_dir):
-    """The corner is that of a correlation of 1/e at the coherence time; crossings of the median by the spectrum's second moment."""
-    coherence, inner, step = 100e-3, 2e-3, 0.1e-3
+def crossings_of_a_point(coherence, inner):
+    """Of the median, a second: by the second moment of the spectrum whose corner makes the correlation 1/e at the coherence time."""
     end = 5.92 / inner / (2 * math.pi)
-    f = np.geomspace(1e-3, 8 * end, 200_000)
+    f = np.geomspace(1e-5 / coherence, 8 * end, 200_000)
     width = np.gradient(f)
-    low, high = 0.1, 100.0
+    low, high = 0.01 / coherence, 10 / coherence
     for _ in range(40):
         corner = math.sqrt(low * high)
         s = density(f, corner, end) * width
         low, high = (corner, high) if (s * np.cos(2 * np.pi * f * coherence)).sum() / s.sum() > 1 / math.e else (low, corner)
-    want = math.sqrt((s * f**2).sum() / s.sum())
-    p = powers(bin_dir, "--scintillation", "lognormal", "--index", "0.3", "--coherence", "100ms", "--spectrum", "point", "--inner", "2ms", "--step", "0.1ms",
-               "-n", "2000000", "-s", "5")
-    down = crossings(p, 1 / math.sqrt(1.3))
-    yield Row("Spectrum `point`, coherence 100 ms, inner scale 2 ms: crossings of the median a second", "Rice's formula, integral of Tatarskii's spectrum", want,
-              float(down.mean()) / step, 0.2, unit="/s", deviation=blocks_error(down) / step / want)
+    return math.sqrt((s * f**2).sum() / s.sum())
+
+
+@check("Fades")
+def rice_of_a_point(bin_dir):
+    seeds, step = (5, 6, 7, 8), 0.1e-3
+    for coherence, inner, steps in ((100, 2, 2_000_000), (30, 1, 1_000_000)):
+        options = ("--scintillation", "lognormal", "--index", "0.3", "--coherence", f"{coherence}ms", "--spectrum", "point", "--inner", f"{inner}ms", "--step", "0.1ms",
+                   "-n", str(steps))
+        down = np.concatenate([crossings(powers(bin_dir, *options, "-s", str(seed)), 1 / math.sqrt(1.3)) for seed in seeds])
+        yield drawn(f"Spectrum `point`, coherence {coherence} ms, inner scale {inner} ms, {len(seeds)} seeds: crossings of the median a second",
+                    "Rice's formula, integral of Tatarskii's spectrum", crossings_of_a_point(coherence / 1e3, inner / 1e3), float(down.mean()) / step,
+                    blocks_error(down, 100) / step, unit="/s")
 
 
 @check("Fades")

@@ -56,8 +56,8 @@ Seeds are fixed, so the figures are the same on every machine. *Error* is the di
 *Standard error* is how far the figure can be from its true mean by chance alone: "none" is a figure without draws, a dash is not known. It is computed from 40 to 100 blocks of the sample (for a ratio by leaving out one block at a time), or from the law of
 independent draws. An error within two standard errors is no evidence of a fault.
 
-*Bound* limits the error. "4 s.e." are four standard errors. "Fixed" is any other limit: of figures without draws, of the retransmission cycles and of the models of the figure. Figures beside an approximation or a published table have fixed limits too: fibre coupling,
-the spectrum `point`, HPE above capacity, and the traces A, F and H. For HPE the capacity is a sum without draws, and the level for a loss of 10⁻³ has the error of some four lost codewords of 4000.
+*Bound* limits the error. "4 s.e." are four standard errors. "Fixed" is any other limit: of figures without draws, of the retransmission cycles, of the models of the figure, and of figures beside an approximation or a published table (fibre coupling,
+HPE above capacity, the traces A, F and H). For HPE the capacity is a sum without draws, and the level for a loss of 10⁻³ has the error of some four lost codewords of 4000.
 The command also compares the counted tables of [erasure.md](erasure.md#measured) (`erasure_bound.py`). Other scripts of the folder check [SECURITY.md](../SECURITY.md) (`security_claims.py`) and the keys in the manual (`key_names.py`).
 
 If the theory itself is an approximation, [channel.md](channel.md#errors-of-the-formulas) has its accuracy.
@@ -76,7 +76,7 @@ The second compares each matrix of a run of helio-sim with the packets that the 
 
 These tables compare the choice of [helio-tune](helio-tune.md) with a grid of recovery settings and numbers of sessions. The settings are plain recovery with timers of 1.15, 2 and 5 round trips, and `default`.
 Each has 1 to 8 times the blocks in transit in a round trip, and 0.8 and 0.9 times the chosen number. All run on five realisations of the fading that the search did not use. The links have 20 Mbit/s and 100 kB blocks.
-[No number of sessions reaches the whole capacity](helio-sim.md#efficiency-by-sending-time): segments of 1472 bytes can reach 95.9 % of it on F, 96.7 % on A and 95.6 % on H; those of 1024 bytes 97.0, 97.7 and 96.9 %.
+[No number of sessions reaches the whole capacity](planning.md#reachable-capacity): segments of 1472 bytes can reach 95.9 % of it on F, 96.7 % on A and 95.6 % on H; those of 1024 bytes 97.0, 97.7 and 96.9 %.
 
 *Regret* is the additional share of the capacity of the grid's best number with the same recovery, with its 95 % interval (paired: all meet the same fades). *Least* is the smallest number within the noise of the best:
 0.05 points, or the 95 % interval of the difference. *Size* is the chosen number over the least. *Holds* counts the realisations of the five in which the choice transmits as much as the largest number of the grid with the same timer, less

@@ -130,6 +130,28 @@ def colours(bin_dir):
                          "1 − (1 − (1 − p)ⁿ)^tries", want, result["delivered_share"], blocks)
 
 
+def reachable_of(bin_dir, trace, air, phases=20):
+    """Frames of that time on the air one after another: the share without a bad step, over that of good steps; the mean over several beginnings."""
+    runs = [line.split() for line in run(bin_dir, "helio-trace", "convert", trace, "-", "--format", "runs").splitlines() if line and line[0] in "01"]
+    bad = np.repeat([state == "1" for state, _ in runs], [int(steps) for _, steps in runs])
+    before = np.concatenate([[0], np.cumsum(bad)])
+    begins = np.concatenate([np.arange((i + 0.5) / phases, (len(bad) - 1) / air - 1) * air for i in range(phases)])  # in steps
+    free = before[np.ceil(begins + air).astype(int)] == before[np.floor(begins).astype(int)]
+    return float(free.mean() / (1 - bad.mean()))
+
+
+@check(PART)
+def reachable(bin_dir):
+    """What a trace lets through of its capacity, and that enough sessions carry it."""
+    for trace in "FA":
+        air = 8 * (1024 + 42) / 20e6 / 1e-4
+        result = json.loads(run(bin_dir, "helio-sim", "--json", "--trace", trace, "--rate", "20Mbit/s", "--bundle", "100kB", "--segment", "1024B", "--delay", "5ms",
+                                "--recovery", "plain", "--sessions", "24", "--duration", "100s", "--follow", "yes"))
+        yield Row(f"Trace {trace}, 20 Mbit/s, segments of 1024 bytes: share of the capacity that can be reached", "frames one after another, counted on the trace",
+                  reachable_of(bin_dir, trace, air), result["reachable_share"], 0.0003, relative=False)
+        yield Row("… of this, used by 24 sessions of `plain`", "all but block ends and repetitions", 1, result["carried_share"] / result["reachable_share"], 0.003, relative=False)
+
+
 @check(PART)
 def one_loss(bin_dir):
     """A session alone that loses one segment: by hand."""

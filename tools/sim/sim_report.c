@@ -86,21 +86,22 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:f,s:f,s:f,s:o,s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,"
+        "{s:f,s:f,s:f,s:f,s:o,s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,"
+        "s:I,"
         "s:"
         "I}",
-        "carried_bps", r->carried_bps, "carried_share", r->carried_share, "carried_se",
-        r->carried_se, "carried_parts", print_parts(r), "sessions_cut", r->cut, "sessions_timed",
-        (json_int_t)f->sessions, "interrupted", r->until < p->duration, "until_s",
-        ms(r->until) / 1000, "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
-        (json_int_t)r->air_bytes, "copy_bytes", (json_int_t)r->copy_bytes, "repeat_bytes",
-        (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max,
-        "sessions_begun_max", (json_int_t)r->begun_max, "dropped_by_rule",
-        (json_int_t)r->rule_drops[0], "dropped_by_rule_return", (json_int_t)r->rule_drops[1],
-        "delivered_share", f->delivered_share, "lost", (json_int_t)r->lost, "resent",
-        (json_int_t)r->resent, "given_up", (json_int_t)r->given_up, "receiver_held_max_bytes",
-        (json_int_t)r->held_max, "frames_return", (json_int_t)r->back_frames, "frames_return_lost",
-        (json_int_t)r->back_lost);
+        "reachable_share", r->reachable_share, "carried_bps", r->carried_bps, "carried_share",
+        r->carried_share, "carried_se", r->carried_se, "carried_parts", print_parts(r),
+        "sessions_cut", r->cut, "sessions_timed", (json_int_t)f->sessions, "interrupted",
+        r->until < p->duration, "until_s", ms(r->until) / 1000, "first_data_bytes",
+        (json_int_t)r->first_data, "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
+        (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes, "sessions_max",
+        (json_int_t)r->sessions_max, "sessions_begun_max", (json_int_t)r->begun_max,
+        "dropped_by_rule", (json_int_t)r->rule_drops[0], "dropped_by_rule_return",
+        (json_int_t)r->rule_drops[1], "delivered_share", f->delivered_share, "lost",
+        (json_int_t)r->lost, "resent", (json_int_t)r->resent, "given_up", (json_int_t)r->given_up,
+        "receiver_held_max_bytes", (json_int_t)r->held_max, "frames_return",
+        (json_int_t)r->back_frames, "frames_return_lost", (json_int_t)r->back_lost);
     if (air == NULL || json_object_update_missing(root, air) != 0)
         root = (json_decref(root), NULL);
     json_decref(air);
@@ -156,6 +157,10 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
         out,
         "%-22s %.3f Mbit/s (%.2f %% of the capacity, standard error %.2f) by the time of sending\n",
         "carried", r->carried_bps / 1e6, 100 * r->carried_share, 100 * r->carried_se);
+    if (p->trace != NULL)
+        fprintf(out,
+                "%-22s %.2f %% of the capacity at most: a segment at the edge of a fade is lost\n",
+                "reachable", 100 * r->reachable_share);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions completed", f->sessions);
     line(out, "session", f->sessions, &f->session);
     line(out, "delivery", f->delivered, &f->delivery);

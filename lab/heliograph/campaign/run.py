@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .file import Run
     from .traces import Traces
 
-RESULT = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
+RESULT = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "reachable_share", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
           "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled", "sessions_begun_max")
 
 

@@ -99,13 +99,13 @@ def arguments() -> Parser:
     wish = p.add_argument_group("what is wanted")
     wish.add_argument("--goal", choices=("goodput", "delay"), default="goodput",
                       help="goodput: the fewest sessions that saturate; delay: the shortest 99th percentile of the "
-                           "delivery with at least --floor of the capacity")
+                           "delivery with at least --floor of the reachable capacity")
     wish.add_argument("--recovery", choices=("plain", "default", "ion", "both", "all"),
                       help="plain: RFC 5326 with a fixed timer (HDTN); default: heliod's switches; ion: plain with the timer "
                            "that ION takes; both: the first two (default); all")
     wish.add_argument("--tolerance", type=share, default=0.0005, metavar="SHARE",
                       help="saturated: so close to the most that more sessions bring (default 0.0005)")
-    wish.add_argument("--floor", type=share, default=0.98, metavar="SHARE", help="for --goal delay (default 0.98)")
+    wish.add_argument("--floor", type=share, default=0.98, metavar="SHARE", help="for --goal delay, of the reachable capacity (default 0.98)")
     wish.add_argument("--sessions-max", type=count(1, 65536), default=4096, metavar="N", help="default 4096")
     run = p.add_argument_group("the simulation")
     run.add_argument("--duration", type=duration, metavar="TIME", help="of each run (default: 12000 blocks, 100 s at most)")
@@ -178,11 +178,11 @@ def warnings(result: dict[str, float], r: dict[str, Any]) -> Iterator[str]:
     if not p["efficiency"] > 0:
         yield f"no block arrives within {units.duration_text(result['duration_s'])}: give a longer --duration, or a longer --rto"
     if r["floor_kept"] is False:
-        yield (f"the floor of {100 * r['floor']:g} % of the capacity is not kept: {percent(p['carried_share'])} %; the most that any number "
-               f"of sessions brings is {percent(r['most_carried_share'])} %")
+        yield (f"the floor of {100 * r['floor']:g} % of the reachable capacity is not kept: {percent(point.of_reachable(p))} %; the most that any number "
+               f"of sessions brings is {percent(point.of_reachable(p, r['most_carried_share']))} %")
     e = r["expected"] or p
-    if r["expected"] and r["floor_kept"] and e["carried_share"] < r["floor"]:
-        yield (f"the floor is kept on the trace itself, but {percent(e['carried_share'])} % are to be expected of others: " +
+    if r["expected"] and r["floor_kept"] and point.of_reachable(p, e["carried_share"]) < r["floor"]:
+        yield (f"the floor is kept on the trace itself, but {percent(point.of_reachable(p, e['carried_share']))} % are to be expected of others: " +
                ("more sessions bring no more there" if r["realisations"] else "with --realisations more sessions are found"))
     if r["unseen"] and abs(r["unseen"]["carried_share"] - e["carried_share"]) > 0.01:
         yield (f"other realisations have {100 * (r['unseen']['carried_share'] - e['carried_share']):+.1f} points of the share carried: the trace is too short "
@@ -221,6 +221,14 @@ def buffer_words(link: Any, r: dict[str, float]) -> Any:
     return f"{units.size_round(r['socket_buffer_bytes'])} each, for a stall of {STALL * 1e3:g} ms"
 
 
+def reachable_line(p: dict[str, Any]) -> str:
+    """Of a trace with fades: the capacity cannot be reached."""
+    if p["reachable_share"] >= 1:
+        return ""
+    return (f"\n  reachable           {percent(p['reachable_share'])} % of the capacity: a segment that overlaps the edge of a fade is lost. "
+            f"{percent(point.of_reachable(p))} % of that are used")
+
+
 def report(result: Any, stream: Any) -> None:
     link = result["link"]
     print(f"channel      {link['trace']}, {units.rate_text(link['rate_bps'])}, {units.duration_text(link['delay_s'])} one way, "
@@ -235,7 +243,7 @@ recovery {name}
   timer (RTO)         {rto}
   segment             {r['segment_bytes']} bytes (whole LTP segment)
   checkpoints         {r['checkpoints']}
-  goodput             {goodput / 1e6:.1f} of {capacity / 1e6:.1f} Mbit/s, the capacity of this trace: {percent(p['carried_share'])} % by the time of sending (standard error {100 * p['carried_se']:.2f})
+  goodput             {goodput / 1e6:.1f} of {capacity / 1e6:.1f} Mbit/s, the capacity of this trace: {percent(p['carried_share'])} % by the time of sending (standard error {100 * p['carried_se']:.2f}){reachable_line(p)}
   session             mean {number(p['session_ms'], 'mean')}, p99 {number(p['session_ms'], 'p99')} ms
     split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
   delivery            mean {number(p['delivery_ms'], 'mean')}, p99 {number(p['delivery_ms'], 'p99')} ms

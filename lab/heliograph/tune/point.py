@@ -56,6 +56,13 @@ def rates(predicted: Any) -> tuple[float, float]:
     return at_most_all(predicted["carried_share"]) * capacity, capacity
 
 
+def of_reachable(told: Any, share: float | None = None) -> float:
+    """What a point, or what is predicted, carries (or another share of the capacity), as a share of the reachable capacity. A segment that overlaps the
+    edge of a fade is lost, so that this is less than the capacity."""
+    carried = told["carried_share"] if share is None else share
+    return float(carried / told["reachable_share"]) if told["reachable_share"] > 0 else 0.0
+
+
 def grain(number: int) -> int:
     """How exactly a number of sessions is sought: another realisation of the fading differs by more."""
     return max(1, number // GRAIN)
@@ -76,12 +83,12 @@ def of_many(tests: int, freedom: int) -> float:
 def suffices(a: argparse.Namespace, point: Point, highest: Point, tests: int = 1, noise: float = 0.0) -> bool:
     """Does it carry as much as the point of more than enough sessions, but for the tolerance and for what cannot be distinguished from
     nothing? Of many tests one would fail by chance: so they have wider intervals. `noise`: half of the 95 % interval of a difference
-    between two numbers that are both more than enough, as a share. For the goal delay the floor is enough."""
+    between two numbers that are both more than enough, as a share. For the goal delay the floor is enough: a share of the reachable capacity."""
     most = highest.carried()
     lack, half = gain(highest, point)
     tolerated = a.tolerance * most
     wide = of_many(tests, len(point.parts()) - 1) if tests > 1 else 1.0
     if lack <= max(tolerated, min(wide * half, max(UNSURE * tolerated, wide * noise * most))):
         return True
-    result: bool = a.goal == "delay" and point["carried_share"] >= a.floor
+    result: bool = a.goal == "delay" and of_reachable(point) >= a.floor
     return result

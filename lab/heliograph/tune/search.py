@@ -10,7 +10,7 @@ from typing import Any
 from .. import units, warmup
 from ..campaign import traces as campaign_traces
 from . import code, realisations, take
-from .point import UNSURE, Point, gain, grain, suffices
+from .point import UNSURE, Point, gain, grain, of_reachable, suffices
 
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
 ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
@@ -263,7 +263,7 @@ def settings(simulator: Any, link: Any, recovery: Any) -> Any:
         if sure:
             sessions = sure["sessions"]
             point, = chosen.points([sessions])
-    keys = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "good_share", "payload_share", "session_ms", "delivery_ms",
+    keys = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "reachable_share", "good_share", "payload_share", "session_ms", "delivery_ms",
             "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")
     early = recovery == "default"
     expected, length = realisations.expected(simulator, link, setting, sessions)
@@ -278,7 +278,7 @@ def settings(simulator: Any, link: Any, recovery: Any) -> Any:
         "realisations": sure,
         "trace_alone": a.realisations != 0 and sure is None and realisations.Realisations(link).drawn(),
         "floor": a.floor if a.goal == "delay" else None,
-        "floor_kept": point["carried_share"] >= a.floor if a.goal == "delay" else None,
+        "floor_kept": of_reachable(point) >= a.floor if a.goal == "delay" else None,
         "most_carried_share": max(most["carried_share"], point["carried_share"]),  # runs of other lengths
         "saturated": sessions < a.sessions_max,
         "split_ms": split(link, recovery, segment, rto, point),

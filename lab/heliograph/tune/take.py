@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from . import point
+
 NEAR = 0.005   # of the goodput: as good as equal
 ALIKE = 0.01   # of the 99th percentile: likewise
 
@@ -52,19 +54,19 @@ def of_goodput(found: Any) -> Any:
 
 
 def of_delay(found: Any) -> Any:
-    """The shorter tail of those that keep the floor; without any the greater share of the capacity."""
+    """The shorter tail of those that keep the floor; without any the greater share of the reachable capacity."""
     kept = [name for name, r in found.items() if r["floor_kept"]]
-    names = sorted(found, key=lambda name: (name not in kept, tail(found[name]) if kept else -found[name]["predicted"]["carried_share"]))
+    names = sorted(found, key=lambda name: (name not in kept, tail(found[name]) if kept else -point.of_reachable(found[name]["predicted"])))
     if len(kept) == 2 and alike(found):
         names.sort(key=lambda name: float(-goodput(found[name])[0]))
     first, second = names
-    tails, shares = [tail(found[name]) for name in names], [100 * found[name]["predicted"]["carried_share"] for name in names]
-    both = f"{shares[1]:.2f} and not {shares[0]:.2f} % of the capacity"
+    tails, shares = [tail(found[name]) for name in names], [100 * point.of_reachable(found[name]["predicted"]) for name in names]
+    both = f"{shares[1]:.2f} and not {shares[0]:.2f} % of the reachable capacity"
     if len(kept) == 2:
         why = "more goodput with as short a tail" if alike(found) else "the shorter tail"
         return first, f"{why}: p99 of the delivery {tails[0]:.1f} and not {tails[1]:.1f} ms", second, both
     why = "it keeps the floor" if kept else "neither keeps the floor, and it is nearer"
-    return first, f"{why}: {shares[0]:.2f} and not {shares[1]:.2f} % of the capacity", second, f"p99 of the delivery {tails[1]:.1f} and not {tails[0]:.1f} ms"
+    return first, f"{why}: {shares[0]:.2f} and not {shares[1]:.2f} % of the reachable capacity", second, f"p99 of the delivery {tails[1]:.1f} and not {tails[0]:.1f} ms"
 
 
 def take(goal: Any, recovery: Any) -> Any:
