@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,13 @@ class PlanServiceTest(NodeCase):
         with open(self.lab.path(name), "w", encoding="utf-8") as f:
             f.write("contacts:\n" + "\n".join(rows) + "\n")
         return self.lab.path(name)
+
+    def write_long_plan(self):
+        path = self.write_plan("long.yaml", "30Mbit/s")
+        with open(path, "a", encoding="utf-8") as f:
+            f.writelines(f"  - {{from: {10 + i % 50}, to: {60 + i % 40}, start: {date(self.zero + 60 * i)}, end: {date(self.zero + 60 * i + 50)}, rate: 1Mbit/s}}\n"
+                         for i in range(40_000))
+        return path
 
     def serve(self, *words):
         to = [w for n in (1, 2, 3) for w in ("--to", f"ipn:{n}.{FOLLOWER}")]
@@ -252,11 +260,7 @@ class PlanServiceTest(NodeCase):
     def test_long_plan(self):
         """A plan of some megabytes."""
         self.begin()
-        path = self.write_plan("long.yaml", "30Mbit/s")
-        with open(path, "a", encoding="utf-8") as f:
-            f.writelines(f"  - {{from: {10 + i % 50}, to: {60 + i % 40}, start: {date(self.zero + 60 * i)}, end: {date(self.zero + 60 * i + 50)}, rate: 1Mbit/s}}\n"
-                         for i in range(40_000))
-        self.publish(path)
+        self.publish(self.write_long_plan())
         self.followed(2)
         self.assertEqual([self.rate(n) for n in (1, 2, 3)], [30_000_000] * 3)
         self.assertGreater(self.versions("plans3")["versions"][0]["bytes"], 3_000_000)
@@ -270,6 +274,22 @@ class PlanServiceTest(NodeCase):
         wait_for(lambda: [self.versions(name)["counts"].get("wrong source") for name in ("plans", "plans2")] == [1, 1])
         self.publish(self.write_plan("b.yaml", "50Mbit/s"))
         self.followed(2)
+
+    def test_no_memory(self):
+        """A follower without memory for a moment gets the version later; it does not say that it is no plan."""
+        with open(self.lab.program("helio-plan"), "rb") as f:
+            if b"__asan_init" in f.read():
+                self.skipTest("a sanitizer ends a process without memory")
+        self.begin()
+        pid = self.ends[2].pid
+        with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+            space = int(f.read().split()[0]) * resource.getpagesize() + (30 << 20)
+        resource.prlimit(pid, resource.RLIMIT_AS, (space, resource.RLIM_INFINITY))
+        self.publish(self.write_long_plan())
+        wait_for(lambda: self.versions("plans2")["counts"].get("not stored"))
+        resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        self.followed(2)
+        self.assertNotIn("no plan", self.versions("plans2")["counts"])
 
     def test_node_takes_nothing(self):
         """Versions do not pile up while a node takes none; a version whose file is damaged comes again."""
