@@ -91,6 +91,12 @@ class Entity:
             self.process = subprocess.Popen([self.program, "daemon", str(config)], stderr=log)
         wait_until(lambda: self.ask("status").returncode == 0)
 
+    def number_from(self, first):
+        """Before the first start: transaction numbers begin with this one, and not with the seconds of the clock."""
+        state = self.root / ".helio-cfdp"
+        state.mkdir(0o700)
+        (state / "sequence").write_text(f"{first}\n")
+
     def ask(self, command, *words, timeout=600):
         return subprocess.run([self.program, command, "--control", self.control, *map(str, words)], capture_output=True, text=True, timeout=timeout)
 

@@ -300,6 +300,7 @@ class CfdpPackageTest(CfdpCase):
         self.addCleanup(transport.unbind)
         self.addCleanup(other.shutdown)
         ours.add(2, relay.ports[0], checksum="modular", allow="[put, get, list, change]", **keys)
+        ours.number_from(1)  # the package answers with one octet of the number
         relay.start()
         ours.start()
         return ours, other, root
