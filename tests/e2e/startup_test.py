@@ -180,6 +180,21 @@ instances:
         for what in ("calls", "memory"):
             self.check(what, "listens at", self.program("helio-sle", "provider", path), "helio-sle|error: |provider.yaml", 20)
 
+    def test_cfdp(self):
+        os.makedirs(f"{self.out}/root")
+        ports = self.lab.udp_ports(2)
+        path = f"{self.out}/cfdp.yaml"
+        with open(path, "w") as f:
+            f.write(f"""entity: 1
+root: {self.out}/root
+control: {self.out}/cfdp.sock
+listen: 127.0.0.1:{ports[0]}
+remotes:
+  - {{entity: 2, address: "127.0.0.1:{ports[1]}"}}
+""")
+        for what in ("calls", "memory"):
+            self.check(what, "transactions continue", self.program("helio-cfdp", "daemon", path), "helio-cfdp|error: |cfdp.yaml", 15)
+
     def test_applications(self):
         """Of those that a node serves."""
         self.lab.start_node(1, self.lab.write_node(1, [], log=False))

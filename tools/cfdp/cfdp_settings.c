@@ -410,13 +410,13 @@ int cfdp_settings_parse(struct settings *s, const char *text, size_t len,
     struct conf_tree *root = conf_tree_parse(
         text, len, "it needs at least the keys entity, root, control and remotes", errors);
     if (root == NULL)
-        return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+        return conf_errors_code(errors);
     read_root(&r, root);
     conf_tree_free(root);
     if (errors->total == 0)
         return 0;
     cfdp_settings_free(s);
-    return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+    return conf_errors_code(errors);
 }
 
 int cfdp_settings_load(struct settings *s, const char *path, struct conf_errors *errors)
@@ -424,7 +424,7 @@ int cfdp_settings_load(struct settings *s, const char *path, struct conf_errors 
     size_t len;
     char *text = conf_file_read(path, &len, errors);
     if (text == NULL)
-        return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+        return conf_errors_code(errors);
     const int rc = cfdp_settings_parse(s, text, len, errors);
     free(text);
     return rc;
