@@ -172,8 +172,8 @@ static double find_corner(struct chan_filter *f, const struct wish *w, double lo
  * (2 sin(w/2))^2 over that of the power. A factor |1 - a e^(-iw)|^2 is (1-a)^2 + 4 a sin(w/2)^2. */
 static double roughness_of(const struct chan_filter *f, double corner)
 {
-    double whole = 0, rough = 0, ratio = math_exp(1 / POINTS_PER_E);
-    for (double w = corner * 1e-4; w < PI; w *= ratio) {
+    double whole = 0, rough = 0, ratio = math_exp(1 / POINTS_PER_E), w = corner * 1e-4;
+    while (w < PI) {
         double half = math_sin(w / 2), power = w;
         for (unsigned i = 0; i < f->count; i++) {
             double a = f->zero[i], b = f->pole[i];
@@ -182,6 +182,7 @@ static double roughness_of(const struct chan_filter *f, double corner)
         }
         whole += power;
         rough += 4 * half * half * power;
+        w *= ratio;
     }
     return rough / whole;
 }
@@ -194,12 +195,13 @@ static double roughness_wanted(const struct wish *w)
     double corner =
         1.46556 * (1 + 0.16 * math_pow(w->inner / w->coherence, 5.0 / 3)) / w->coherence;
     double end = INNER_RAD / w->inner, ratio = math_exp(1 / POINTS_PER_E);
-    double whole = 0, second = 0;
-    for (double x = corner * 1e-4; x < 8 * end; x *= ratio) {
+    double whole = 0, second = 0, x = corner * 1e-4;
+    while (x < 8 * end) {
         double c = x / corner, e = x / end;
         double power = x * math_pow(1 + c * c, -4.0 / 3) * math_exp(-e * e);
         whole += power;
         second += x * x * power;
+        x *= ratio;
     }
     double step = 2 * math_sin(sqrt(second / whole) / 2);
     return step * step;
