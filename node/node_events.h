@@ -10,7 +10,7 @@
 #include "node/node.h"
 
 #define NODE_EVENTS_KEPT 2048u         /* the latest */
-#define NODE_EVENTS_SECOND 20000u      /* with a line in a second: so 4 % of the loop's time */
+#define NODE_EVENTS_SECOND 20000u      /* that get a line; docs/metrics.md has the cost of a line */
 #define NODE_EVENTS_REST (30 * TICK_S) /* so long after the last question they are kept */
 
 /* Somebody watches: events are kept from now on. 0, or HELIO_ENOMEM. */
