@@ -16,7 +16,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "start": ("up",), "stop": ("down",), "length": ("duration",), "time": ("duration",), "size": ("payload",), "hosts": ("nodes",), "host": ("node",)}
 PACKAGES: dict[str, tuple[str, str]] = {
     "yaml": ("python3-yaml", "PyYAML"), "jinja2": ("python3-jinja2", "Jinja2"), "matplotlib": ("python3-matplotlib", "matplotlib"),
-    "numpy": ("python3-numpy", "numpy"), "sgp4": ("python3-sgp4", "sgp4"), "heliograph": ("heliograph-lab", "heliograph")}
+    "numpy": ("python3-numpy", "numpy"), "distributed": ("python3-distributed", "distributed"), "pyarrow": ("", "pyarrow"), "sgp4": ("python3-sgp4", "sgp4"), "heliograph": ("heliograph-lab", "heliograph")}
 PROGRAMS = {"ip": "iproute2", "openssl": "openssl"}
 
 
@@ -104,6 +104,8 @@ def missing_module(error: ModuleNotFoundError) -> str:
     """What is missing, and which package has it."""
     module = (error.name or "?").split(".")[0]
     package, pip = PACKAGES.get(module, (f"python3-{module.lower()}", module))
+    if not package:
+        return f"Python's module {module} is missing; install it with pip: {pip}"
     return f"Python's module {module} is missing; in Debian the package {package} has it (pip: {pip}; from source: tools/setup.sh lab)"
 
 

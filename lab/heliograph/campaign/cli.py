@@ -11,58 +11,26 @@ import os
 import shlex
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import VERSION, places, programs, units
 from ..arguments import Parser
-from ..processes import Failed, Missing, die_with_parent
+from ..processes import Failed, Missing, Mistaken
 from . import file, run as campaign_run, sim, traces as campaign_traces
 
 EPILOG = """examples:
   helio-campaign campaigns/paper-quick.yaml                 # run, then report
   helio-campaign campaigns/paper.yaml --mode relay --out out/relay
   helio-campaign campaigns/paper.yaml --list | parallel     # a command a run
+  helio-campaign campaigns/paper.yaml --dask tcp://10.0.0.1:8786
   helio-campaign campaigns/paper.yaml --report              # no new runs
 
 A run that is done is not done again. Ctrl-C keeps what is done.
 exit codes: 0 done, 1 a run failed, 2 wrong usage or campaign file"""
 
 FAILURES = (programs.ProgramError, Failed, OSError, subprocess.TimeoutExpired)  # of one run: the others continue
-
-
-class Children:
-    """The processes that run now, so that an interruption ends them."""
-
-    def __init__(self) -> None:
-        self.running: set[Any] = set()
-        self.lock, self.stopped = threading.Lock(), False
-
-    def run(self, command: list[str], descriptors: tuple[int, ...] = ()) -> str:
-        with self.lock:
-            if self.stopped:
-                raise KeyboardInterrupt
-            p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
-                                 start_new_session=True, pass_fds=descriptors, preexec_fn=die_with_parent())
-            self.running.add(p)
-        try:
-            out, err = p.communicate()
-        finally:
-            with self.lock:
-                self.running.discard(p)
-        if self.stopped:
-            raise KeyboardInterrupt
-        if p.returncode != 0:
-            raise programs.ProgramError(err.strip() or f"{command[0]} ended with code {p.returncode}")
-        return out
-
-    def stop(self) -> None:
-        with self.lock:
-            self.stopped = True
-            for p in self.running:
-                p.kill()
 
 
 def whole(text: str) -> int:
@@ -80,6 +48,9 @@ def arguments() -> Parser:
     p.add_argument("--jobs", type=whole, metavar="N", help="runs at once in mode sim (default: cores)")
     p.add_argument("--check", action="store_true", help="say what would be run, and whether the file is right")
     p.add_argument("--list", action="store_true", help="print a command for each run that is not done yet")
+    p.add_argument("--dask", metavar="ADDRESS", help="workers of this scheduler of dask.distributed do the runs, such as tcp://127.0.0.1:8786")
+    p.add_argument("--slurm", metavar="DIR", help="write an array job for Slurm with the runs that are not done: DIR/array.sh")
+    p.add_argument("--parquet", metavar="PLACE", help="also write the results as a partitioned Parquet data set: a folder, or s3://BUCKET/PATH")
     p.add_argument("--only", metavar="KEY", help="do this run only, without a report (of --list)")
     p.add_argument("--report", action="store_true", help="only make the report of what is done")
     p.add_argument("--no-report", action="store_true", help="only do the runs")
@@ -98,11 +69,12 @@ def remaining(started: float, done: int, left: int) -> str:
 
 
 class Runner:
-    def __init__(self, campaign: file.Campaign, out: str, jobs: int) -> None:
-        self.campaign, self.out = campaign, out
+    def __init__(self, campaign: file.Campaign, out: str, jobs: int, dask: str | None = None) -> None:
+        """dask: the address of a scheduler whose workers do the runs."""
+        self.campaign, self.out, self.dask = campaign, out, dask
         self.jobs = jobs if campaign.mode == "sim" else 1  # what is measured in real time has the machine to itself
         self.traces = campaign_traces.Traces(out)
-        self.children = Children()
+        self.children = campaign_run.Children()
 
     def todo(self) -> list[file.Run]:
         return [run for run in self.campaign.runs() if campaign_run.result_of(self.out, run) is None]
@@ -112,6 +84,10 @@ class Runner:
 
     def each(self, runs: list[file.Run]) -> Iterator[tuple[Any, ...]]:
         """Executes the runs; yields (run, None or the error) as each ends."""
+        if self.dask:
+            from . import cluster
+            yield from cluster.each(runs, self.campaign.path, self.out, self.dask)
+            return
         if self.campaign.mode != "sim":
             # In this thread, so that an interruption ends the processes of the run.
             for run in runs:
@@ -204,10 +180,20 @@ def describe(campaign: file.Campaign, out: str) -> None:
           f"{f', {units.duration_text(virtual)} of traffic' if virtual else ''}")
 
 
-def list_commands(runner: Runner, a: argparse.Namespace) -> None:
-    for run in runner.todo():
-        print(shlex.join([os.path.abspath(sys.argv[0]), os.path.abspath(a.file), "--mode", run.mode, "--out",
-                          os.path.abspath(runner.out), "--only", run.key]))
+def commands(runner: Runner, a: argparse.Namespace) -> list[str]:
+    """One for each run that is not done."""
+    return [shlex.join([os.path.abspath(sys.argv[0]), os.path.abspath(a.file), "--mode", run.mode, "--out",
+                        os.path.abspath(runner.out), "--only", run.key]) for run in runner.todo()]
+
+
+def make_slurm(runner: Runner, a: argparse.Namespace) -> None:
+    from . import cluster
+    lines = commands(runner, a)
+    if not lines:
+        print("helio-campaign: every run is done; there is nothing to submit", file=sys.stderr)
+        return
+    script = cluster.write_slurm(os.path.splitext(os.path.basename(a.file))[0], a.slurm, lines, a.jobs)
+    print(f"helio-campaign: {len(lines)} runs; submit them with: sbatch {shlex.quote(script)}", file=sys.stderr)
 
 
 def only(runner: Runner, key: str) -> int:
@@ -254,6 +240,13 @@ def need_all(a: argparse.Namespace, campaign: file.Campaign) -> None:
         programs.find("helio-sim")
 
 
+def need_virtual(a: argparse.Namespace, campaign: file.Campaign) -> None:
+    """What is measured in real time has its machine to itself, which schedulers of clusters do not promise."""
+    option = "--dask" if a.dask else "--slurm" if a.slurm else None
+    if option and campaign.mode != "sim":
+        raise Mistaken(f"{option}: mode {campaign.mode} measures in real time and needs the machine for itself; --list prints its commands")
+
+
 def make_report(campaign: file.Campaign, out: str, against: list[Any]) -> None:
     from . import report  # matplotlib and Jinja2 are needed here only
     print("helio-campaign: drawing the report", file=sys.stderr)
@@ -266,7 +259,8 @@ def make_report(campaign: file.Campaign, out: str, against: list[Any]) -> None:
 
 
 def work(a: argparse.Namespace, campaign: file.Campaign, out: str) -> int:
-    runner = Runner(campaign, out, a.jobs or os.cpu_count() or 1)
+    need_virtual(a, campaign)
+    runner = Runner(campaign, out, a.jobs or os.cpu_count() or 1, a.dask)
     if a.check or campaign.lab and not (a.list or a.only or a.report) and runner.todo():  # nothing is computed beside what cannot be
         wrong = look_closer(campaign, runner.traces)
         for text in wrong:
@@ -277,7 +271,10 @@ def work(a: argparse.Namespace, campaign: file.Campaign, out: str) -> int:
         describe(campaign, out)
         return 0
     if a.list:
-        list_commands(runner, a)
+        print("".join(line + "\n" for line in commands(runner, a)), end="")
+        return 0
+    if a.slurm:
+        make_slurm(runner, a)
         return 0
     if a.only:
         return only(runner, a.only)
@@ -289,6 +286,9 @@ def work(a: argparse.Namespace, campaign: file.Campaign, out: str) -> int:
     if not a.report:
         fine = runner.all()
         tell_unfaithful(campaign, out)
+    if a.parquet:
+        from . import parquet
+        print(f"helio-campaign: {parquet.write(campaign, out, a.parquet)} results are in {a.parquet}", file=sys.stderr)
     if a.json:
         print(json.dumps(results_json(campaign, out), indent=2))
     if not a.no_report:
@@ -326,4 +326,4 @@ def main(argv: Any = None) -> int:
         if a.list and isinstance(e, BrokenPipeError):
             raise  # the reader has enough: the launcher ends quietly
         print(f"helio-campaign: {e}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(e, Mistaken) else 1

@@ -7,16 +7,20 @@ nothing that could be taken for a result.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import socket
+import subprocess
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import machine, programs
+from ..processes import die_with_parent
 from . import sim
 from .lab import run_lab
 from .live import run_live
@@ -30,6 +34,38 @@ if TYPE_CHECKING:
 
 RESULT = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "reachable_share", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
           "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled", "sessions_begun_max")
+
+
+class Children:
+    """The processes that run now, so that an interruption ends them."""
+
+    def __init__(self) -> None:
+        self.running: set[Any] = set()
+        self.lock, self.stopped = threading.Lock(), False
+
+    def run(self, command: list[str], descriptors: tuple[int, ...] = ()) -> str:
+        with self.lock:
+            if self.stopped:
+                raise KeyboardInterrupt
+            p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                                 start_new_session=True, pass_fds=descriptors, preexec_fn=die_with_parent())
+            self.running.add(p)
+        try:
+            out, err = p.communicate()
+        finally:
+            with self.lock:
+                self.running.discard(p)
+        if self.stopped:
+            raise KeyboardInterrupt
+        if p.returncode != 0:
+            raise programs.ProgramError(err.strip() or f"{command[0]} ended with code {p.returncode}")
+        return out
+
+    def stop(self) -> None:
+        with self.lock:
+            self.stopped = True
+            for p in self.running:
+                p.kill()
 
 
 def write_json(path: str, value: Any) -> None:
@@ -104,13 +140,28 @@ def measure(run: Run, part: str, traces: Traces, track: Callable[..., Any]) -> d
     return (run_stack if run.values.get("stack") == "yes" else run_sim)(run, part, traces, track)
 
 
-def execute(run: Run, out: str, traces: Any, track: Callable[..., Any]) -> dict[str, Any]:
-    """Does the run and keeps its folder; returns the result."""
-    final = os.path.join(out, "runs", run.folder)
+@contextlib.contextmanager
+def part_of(final: str) -> Iterator[str]:
+    """A folder beside `final` to fill, which `put` moves there; removed if that fails."""
     os.makedirs(os.path.dirname(final), exist_ok=True)
     sweep(os.path.dirname(final))
     part = tempfile.mkdtemp(prefix=f".part-{socket.gethostname()}-{os.getpid()}-", dir=os.path.dirname(final))
     try:
+        yield part
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def put(part: str, final: str) -> None:
+    shutil.rmtree(final, ignore_errors=True)
+    os.rename(part, final)
+
+
+def execute(run: Run, out: str, traces: Any, track: Callable[..., Any]) -> dict[str, Any]:
+    """Does the run and keeps its folder; returns the result."""
+    final = os.path.join(out, "runs", run.folder)
+    with part_of(final) as part:
         names = ["helio-sim", "helio-sle"][: 1 + (run.kind == "sle")] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
         described = {"key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
                      "versions": machine.versions(names), "commit": machine.commit(), "machine": machine.describe()}
@@ -121,9 +172,5 @@ def execute(run: Run, out: str, traces: Any, track: Callable[..., Any]) -> dict[
             described.update(sim.warmup_words(run.values))
         write_json(os.path.join(part, "run.json"), {**described, "trace_seeds": measured.get("trace_seeds", {})})
         write_json(os.path.join(part, "result.json"), measured)
-        shutil.rmtree(final, ignore_errors=True)
-        os.rename(part, final)
+        put(part, final)
         return measured
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
