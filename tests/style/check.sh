@@ -32,6 +32,7 @@ may conf os base conf
 may ltp base ltp
 may bp/codec base bp/codec
 may bp/agent base bp/codec bp/agent
+may bp/custody base bp/codec bp/custody
 may store base bp store
 may route base bp route
 may frames base frames
