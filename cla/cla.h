@@ -159,6 +159,7 @@ struct cla_contact {
 struct cla_parcel {
     struct eid source, destination; /* source: an endpoint of the node */
     uint64_t lifetime_ms;
+    bool record;         /* the payload is an administrative record (RFC 9171 §6) */
     struct buf *payload; /* head room BUNDLE_HEAD_MAX, tail room BUNDLE_TAIL_MAX */
 };
 
@@ -167,6 +168,7 @@ struct cla_delivery {
     uint64_t key;
     const struct eid *source, *destination;
     uint64_t left_ms;     /* remaining lifetime; UINT64_MAX: it never expires */
+    bool record;          /* the payload is an administrative record */
     struct slice payload; /* a view, valid during the call */
 };
 

@@ -53,6 +53,7 @@ static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, 
                                     .destination = p->destination,
                                     .report_to = eid_none(),
                                     .lifetime_ms = p->lifetime_ms,
+                                    .record = p->record,
                                     .crc = -1,
                                     .payload = p->payload,
                                     .token = name_of(l) | token};
@@ -126,6 +127,7 @@ void node_self_deliver(struct node *n, const struct agent_action *a)
         .source = &a->id.source,
         .destination = &a->destination,
         .left_ms = a->lifetime_ms > a->age_ms ? a->lifetime_ms - a->age_ms : 0,
+        .record = (a->flags & BUNDLE_IS_ADMIN) != 0,
         .payload = a->payload,
     };
     if (l == NULL || !cla_delivered(l->cla, &d)) /* its registration ends with it */

@@ -276,6 +276,7 @@ struct agent_request {
     struct eid source, destination, report_to;
     uint64_t lifetime_ms; /* 0: default */
     uint64_t flags;       /* bundle_flag: report requests, no-fragment, APP_ACK */
+    bool record;          /* an administrative record (§6), from the node's own parts only */
     int crc;              /* enum crc_type of the payload block, or -1: as configured */
     struct buf *payload;
     const struct bundle_block *block; /* one further extension block, number 0; or NULL */
@@ -503,10 +504,11 @@ struct agent_counters {
     uint64_t lenient; /* received bundles with findings that only the lenient mode accepts */
     uint64_t reports_sent, reports_received;
     uint64_t reports_limited; /* requested but not sent: more than report_rate */
-    uint64_t records_ignored; /* administrative records of unknown types, or malformed */
-    uint64_t returned;        /* forwarded bundles that returned */
-    uint64_t too_late;        /* accepted bundles for which no route was in time */
-    uint64_t forgotten;       /* ids without memory: their duplicates are not detected */
+    /* administrative records for the node of unknown types, or malformed */
+    uint64_t records_ignored;
+    uint64_t returned;  /* forwarded bundles that returned */
+    uint64_t too_late;  /* accepted bundles for which no route was in time */
+    uint64_t forgotten; /* ids without memory: their duplicates are not detected */
     /* Ids that were displaced by newer ones before they expired: likewise. */
     uint64_t displaced;
     uint64_t bundles, bytes, memory_bytes, resting_bytes; /* now; resting: may leave memory */

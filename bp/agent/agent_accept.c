@@ -252,9 +252,8 @@ static bool request_legal(const struct agent *a, const struct agent_request *q)
     /* §5.2: the source is none, or an endpoint that this node alone is in. */
     if (!anonymous && (!agent_is_here(a, &q->source) || eid_is_group(&q->source)))
         return false;
-    if (q->block != NULL && !block_legal(q->block, anonymous))
-        return false;
-    return !((q->flags & reports) && anonymous); /* §4.2.3 */
+    return (q->block == NULL || block_legal(q->block, anonymous)) &&
+           !((q->flags & reports) && (anonymous || q->record)); /* §4.2.3 */
 }
 
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, struct agent_now now,
@@ -270,7 +269,8 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
         emit_refused(a, NULL, 0, BUNDLE_FROM_APPLICATION, NO_LINK, REFUSE_INVALID);
         return REFUSE_INVALID;
     }
-    b.flags = q->flags | (eid_is_none(&q->source) ? BUNDLE_NO_FRAGMENT : 0);
+    b.flags = q->flags | (q->record ? BUNDLE_IS_ADMIN : 0);
+    b.flags |= eid_is_none(&q->source) ? BUNDLE_NO_FRAGMENT : 0;
     b.crc = a->primary_crc;
     b.payload_crc = q->crc < 0 ? a->config.crc : (enum crc_type)q->crc;
     b.id.source = q->source;

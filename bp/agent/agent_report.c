@@ -135,12 +135,14 @@ void agent_report(struct agent *a, const struct forwarding *f, enum status_item 
     agent_report_head(a, &h, item, reason);
 }
 
-static void read_record(struct agent *a, struct slice payload)
+/* Records of other types are for the endpoint that they are sent to, if it is not the node's. */
+static void read_record(struct agent *a, const struct eid *to, struct slice payload)
 {
     struct status_report s;
-    if (status_report_decode(payload.data, payload.len, &s) == 0)
+    const int rc = status_report_decode(payload.data, payload.len, &s);
+    if (rc == 0)
         a->counters.reports_received++;
-    else
+    else if (rc != HELIO_ENOENT || eid_is_node(to))
         a->counters.records_ignored++;
 }
 
@@ -148,7 +150,7 @@ bool agent_consume(struct agent *a, const struct bundle *b)
 {
     if (!(b->flags & BUNDLE_IS_ADMIN) || b->id.fragment || !agent_is_here(a, &b->destination))
         return false;
-    read_record(a, b->payload);
+    read_record(a, &b->destination, b->payload);
     return eid_is_node(&b->destination);
 }
 
@@ -158,7 +160,8 @@ void agent_administer(struct agent *a, struct forwarding *f)
     struct agent_head h;
     record_head(f->bundle, &h);
     if (h.flags & BUNDLE_IS_ADMIN) {
-        read_record(a, slice_of(buf_data(f->buf) + f->bundle->payload_off, f->bundle->payload_len));
+        read_record(a, &a->config.node,
+                    slice_of(buf_data(f->buf) + f->bundle->payload_off, f->bundle->payload_len));
         emit_application(a, BUNDLE_DELIVERED, f, 0);
         forwarding_end(a, f, END_DELIVERED);
     } else {

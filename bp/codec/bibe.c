@@ -11,6 +11,7 @@
 
 #include "bp/codec/bundle.h"
 #include "bp/codec/cbor.h"
+#include "bp/codec/custody.h"
 
 static bool legal_segment(const struct bibe_payload *p, size_t len)
 {
@@ -66,14 +67,27 @@ static int read_bundle(struct slice bundle, struct bundle *b)
                                 NULL);
 }
 
+/* The payload encapsulates a bundle: of this draft, or as a BPDU with custody. */
+static bool encapsulates(const struct bundle *b, struct bibe_payload *p)
+{
+    struct custody_record r;
+    if (b->id.fragment)
+        return false;
+    if (!(b->flags & BUNDLE_IS_ADMIN))
+        return bibe_decode(b->payload, p) == 0;
+    if (custody_read_bpdu(b->payload, &r) < 0)
+        return false;
+    *p = (struct bibe_payload){.segment = false, .data = r.bundle};
+    return true;
+}
+
 unsigned bibe_depth(struct slice bundle, unsigned most)
 {
     unsigned depth = 0;
     struct bundle b;
     struct bibe_payload p;
     int rc = read_bundle(bundle, &b);
-    while (depth < most && rc == 0 && !(b.flags & BUNDLE_IS_ADMIN) && !b.id.fragment &&
-           bibe_decode(b.payload, &p) == 0) {
+    while (depth < most && rc == 0 && encapsulates(&b, &p)) {
         rc = p.segment ? HELIO_ENOENT : read_bundle(p.data, &b);
         if (!p.segment && rc != 0 && rc != HELIO_ESPACE)
             break; /* a byte string, and no bundle in it */

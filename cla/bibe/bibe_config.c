@@ -26,6 +26,18 @@ const struct conf_option bibe_options[] = {
      "how long one may wait for its other segments, whatever their lifetime"},
     {"nesting", OPTION_COUNT, AT(nesting), "2", 1, 16, NULL,
      "bundles within one another, at most: deeper ones are neither sent nor taken"},
+    {"custody", OPTION_CHOICE, AT(custody), "off", 0, CONF_MODE_NEEDED, "off|on",
+     "on: a bundle stays in this node's store until a custody signal of the peer confirms it"},
+    {"custody.records", OPTION_CHOICE, AT(records), "draft", 0, 0, "draft|ion",
+     "types of the administrative records: 3 and 4, or 7 and 8 as ION has them; ion: with transmission IDs of 32 bits"},
+    {"custody.window", OPTION_COUNT, AT(custody_window), "256", 1, 65536, NULL,
+     "bundles that wait for the peer's custody signals; others wait at the node"},
+    {"custody.timer", OPTION_DURATION, AT(timer), "10s", 10 * TICK_MS, 0, NULL,
+     "a bundle without a custody signal is sent again after this; with a contact plan after the light time of both directions, and this"},
+    {"custody.signal_after", OPTION_DURATION, AT(signal_after), "1s", 0, 0, NULL,
+     "how long confirmations of received bundles are collected for a custody signal"},
+    {"custody.signal_count", OPTION_COUNT, AT(signal_count), "64", 1, 1000000, NULL,
+     "a custody signal that confirms so many bundles is sent at once"},
     {"any_source", OPTION_BOOL, AT(any_source), "no", 0, 0, NULL,
      "encapsulating bundles may have other sources than remote"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
@@ -34,12 +46,12 @@ const struct conf_option bibe_options[] = {
 };
 /* clang-format on */
 
-static int check_endpoint(const struct eid *e, const char *name, const char **key, char *why,
-                          size_t why_cap)
+static int check_endpoint(const struct eid *e, bool may_be_node, const char *name, const char **key,
+                          char *why, size_t why_cap)
 {
     *key = name;
-    if (e->scheme == EID_OTHER || eid_is_none(e) || eid_is_local(e) || eid_is_node(e) ||
-        eid_is_group(e)) {
+    if (e->scheme == EID_OTHER || eid_is_none(e) || eid_is_local(e) || eid_is_group(e) ||
+        (eid_is_node(e) && !may_be_node)) {
         snprintf(why, why_cap,
                  "no endpoint of one node, or its administrative one; write one "
                  "such as ipn:1.12 that no application uses");
@@ -51,8 +63,16 @@ static int check_endpoint(const struct eid *e, const char *name, const char **ke
 int bibe_check(const void *config, const char **key, char *why, size_t why_cap)
 {
     const struct bibe_config *k = config;
-    int rc = check_endpoint(&k->local, "local", key, why, why_cap);
-    return rc < 0 ? rc : check_endpoint(&k->remote, "remote", key, why, why_cap);
+    const bool custody = k->custody == BIBE_CUSTODY_ON; /* other implementations have it at 0 */
+    int rc = check_endpoint(&k->local, false, "local", key, why, why_cap);
+    if (rc == 0)
+        rc = check_endpoint(&k->remote, custody, "remote", key, why, why_cap);
+    if (rc == 0 && custody && k->segment > 0) {
+        *key = "segment";
+        snprintf(why, why_cap, "with custody a bundle is not segmented; leave segment away");
+        rc = HELIO_EINVAL;
+    }
+    return rc;
 }
 
 void bibe_tunnel(const void *config, struct cla_tunnel *out)

@@ -27,8 +27,10 @@ static void take_turn(void *context)
     }
     cla_tell_link(&l->cla, l->up);
     bibe_send_turn(l);
-    const tick next = bibe_take_turn(l), line = bibe_tell(l);
-    alarm_set(&l->alarm, tick_min(tick_min(next, line), bibe_joins_deadline(&l->joins)));
+    tick next = bibe_take_turn(l);
+    next = tick_min(next, bibe_custody_turn(l));
+    next = tick_min(next, bibe_tell(l));
+    alarm_set(&l->alarm, tick_min(next, bibe_joins_deadline(&l->joins)));
 }
 
 /* One bundle of maximum length always has room. */
@@ -36,6 +38,17 @@ static uint64_t bytes_max(const struct bibe_link *l)
 {
     const uint64_t memory = l->config->memory, longest = l->env.bundle_max;
     return memory > longest ? memory : longest;
+}
+
+static int prepare_link(struct bibe_link *l, const struct cla_env *env, const struct bibe_config *k)
+{
+    l->env = *env;
+    cla_init(&l->cla, &bibe_link_ops, &l->env.events);
+    l->cla.limits.window = (uint32_t)k->window;
+    l->config = k;
+    l->allowed = l->up = k->state == BIBE_UP;
+    l->heard = l->round_trip = TICK_NEVER;
+    return k->custody == BIBE_CUSTODY_ON ? bibe_custody_open(l) : 0;
 }
 
 static int open_bibe(struct cla **out, const struct cla_env *env, const void *config, char *why,
@@ -47,21 +60,18 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
         return HELIO_EINVAL;
     }
     struct bibe_link *l = calloc(1, sizeof *l);
-    int rc = l == NULL ? HELIO_ENOMEM
-                       : env->self.listen(env->self.context, &k->local, (uint32_t)k->window);
+    int rc = l == NULL ? HELIO_ENOMEM : prepare_link(l, env, k);
+    if (rc == 0)
+        rc = env->self.listen(env->self.context, &k->local, (uint32_t)k->window);
     if (rc < 0) {
         snprintf(why, why_cap, "local: %s",
                  rc == HELIO_EEXIST ? "another link or the echo has this endpoint; write another"
                                     : helio_strerror(rc));
+        if (l != NULL)
+            custody_free(l->custody);
         free(l);
         return rc;
     }
-    l->env = *env;
-    cla_init(&l->cla, &bibe_link_ops, &l->env.events);
-    l->cla.limits.window = (uint32_t)k->window;
-    l->config = k;
-    l->allowed = l->up = k->state == BIBE_UP;
-    l->heard = TICK_NEVER;
     list_init(&l->sending);
     list_init(&l->arrivals);
     bibe_joins_init(&l->joins, k->transfers, bytes_max(l), env->bundle_max);
@@ -75,8 +85,18 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
     return 0;
 }
 
-static const char *const live[] = {"lifetime", "segment", "window",     "transfers", "memory",
-                                   "hold",     "nesting", "any_source", NULL};
+static const char *const live[] = {"lifetime",
+                                   "segment",
+                                   "window",
+                                   "transfers",
+                                   "memory",
+                                   "hold",
+                                   "nesting",
+                                   "any_source",
+                                   "custody.timer",
+                                   "custody.signal_after",
+                                   "custody.signal_count",
+                                   NULL};
 
 static int set_bibe(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
 {
@@ -86,7 +106,10 @@ static int set_bibe(struct cla *c, const void *config, void *files, char *why, s
     (void)why;
     (void)why_cap;
     l->config = k;
-    c->limits.window = (uint32_t)k->window;
+    if (l->custody == NULL)
+        c->limits.window = (uint32_t)k->window;
+    else
+        bibe_custody_times(l);
     l->joins.len_max = k->transfers > l->joins.len ? k->transfers : l->joins.len;
     l->joins.bytes_max = bytes_max(l) > l->joins.bytes ? bytes_max(l) : l->joins.bytes;
     return 0;
@@ -112,6 +135,11 @@ static void set_contact(struct cla *c, const struct cla_contact *contact)
     struct bibe_link *l = link_of(c);
     l->planned = contact != NULL;
     l->contact = contact != NULL && contact->transmit;
+    if (l->custody != NULL) { /* a signal that cannot arrive is not late */
+        l->round_trip = contact != NULL ? contact->round_trip : TICK_NEVER;
+        custody_open(l->custody, contact == NULL || contact->receive, world_now(l->env.world));
+        bibe_custody_times(l);
+    }
     set_up(l);
 }
 
@@ -120,6 +148,8 @@ static void close_bibe(struct cla *c, void (*closed)(void *context), void *conte
     struct bibe_link *l = link_of(c);
     bibe_send_forget(l);
     bibe_take_forget(l);
+    custody_free(l->custody);
+    l->custody = NULL;
     cla_closing(c, closed, context);
     bibe_kick(l);
 }

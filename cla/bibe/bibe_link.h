@@ -3,11 +3,13 @@
 #ifndef CLA_BIBE_LINK_H
 #define CLA_BIBE_LINK_H
 
+#include "bp/custody/custody.h"
 #include "cla/bibe/bibe_join.h"
 #include "cla/cla.h"
 #include "os/world.h"
 
 enum bibe_state { BIBE_UP, BIBE_DOWN };
+enum bibe_custody { BIBE_CUSTODY_OFF, BIBE_CUSTODY_ON };
 
 /* Explained by the table's help texts. */
 struct bibe_config {
@@ -16,16 +18,20 @@ struct bibe_config {
     uint64_t segment, window, transfers, memory, nesting;
     bool any_source;
     int state;
+    int custody, records; /* enum bibe_custody, custody_form */
+    tick timer, signal_after;
+    uint64_t custody_window, signal_count;
 };
 
 /* A bundle in transmission: its encapsulating bundles are submitted one by one. */
 struct bibe_sending {
     struct list node;
     uint64_t key, transfer;
-    uint32_t token; /* of all its encapsulating bundles */
-    uint64_t sent;  /* bytes that were submitted */
-    uint64_t open;  /* encapsulating bundles without an answer of the node */
-    tick ends;      /* all of them expire then */
+    uint64_t custody_id; /* transmission ID; 0: without custody */
+    uint32_t token;      /* of all its encapsulating bundles */
+    uint64_t sent;       /* bytes that were submitted */
+    uint64_t open;       /* encapsulating bundles without an answer of the node */
+    tick ends;           /* all of them expire then */
     struct buf *bundle;
     bool cancelled;
     enum cla_reason failed; /* CLA_REASON_NONE: not so far */
@@ -34,11 +40,12 @@ struct bibe_sending {
 /* A received bundle: waits to be passed to the node, then for the node's answer. */
 struct bibe_arrival {
     struct list node;
-    uint64_t key;       /* of its encapsulating bundle */
-    uint64_t token;     /* of ours */
-    bool has_key;       /* else it was made of segments, which are done with */
-    struct buf *bundle; /* NULL: it is with the node */
-    struct buf *kept;   /* made of segments: until the node has it */
+    uint64_t key;        /* of its encapsulating bundle */
+    uint64_t token;      /* of ours */
+    uint64_t custody_id; /* the peer's transmission ID; 0: it waits for no signal */
+    bool has_key;        /* else it was made of segments, which are done with */
+    struct buf *bundle;  /* NULL: it is with the node */
+    struct buf *kept;    /* made of segments: until the node has it */
     tick until; /* likewise; at that time it is dropped, if the node has had no room for so long */
     /* Likewise: when it is passed to the node; pause before the next attempt, 0: the first. */
     tick at, pause;
@@ -54,6 +61,10 @@ struct bibe_arrival {
     X(TOO_LONG, "too_long", "thrown away: longer than bundles.max")                                \
     X(FULL, "full", "transfers thrown away: they gave way to longer ones, or found no room")       \
     X(NO_MEMORY, "no_memory", "thrown away: out of memory")                                        \
+    X(FORGED, "forged", "thrown away: custody signals from another endpoint than remote")          \
+    X(UNISSUED, NULL, "sequences in custody signals of IDs that were not issued")                  \
+    X(LOST, NULL, "bundles without a custody signal in time: they are sent again")                 \
+    X(NOT_TAKEN, NULL, "bundles of which the peer refused custody")                                \
     X(EXPIRED, NULL, "transfers ended incomplete: hold, or the lifetime of their segments")        \
     X(FAULTY, NULL, "bundles refused for good: malformed, damaged, too long, or not secured")      \
     X(UNWANTED, NULL, "bundles refused for good: no route from here, or no rule allows them")      \
@@ -70,6 +81,8 @@ struct bibe_link {
     struct list sending, arrivals; /* in order of arrival */
     uint64_t sending_len, arrivals_len;
     struct bibe_joins joins;
+    struct custody *custody; /* NULL: without */
+    tick round_trip;         /* light time by the contact plan; TICK_NEVER: unknown */
     uint64_t next_transfer, next_arrival;
     uint32_t next_token;
     bool allowed;          /* by the operator */
@@ -109,6 +122,20 @@ int bibe_cancel(struct cla *c, uint64_t key);
 void bibe_submitted(struct cla *c, uint32_t token, bool ok);
 void bibe_send_turn(struct bibe_link *l);
 void bibe_send_forget(struct bibe_link *l); /* drops all without reports */
+
+/* bibe_custody.c: custody transfer with the peer; link->custody is not NULL unless noted */
+int bibe_custody_open(struct bibe_link *l);
+struct custody_config bibe_custody_config(const struct bibe_link *l);
+void bibe_custody_times(struct bibe_link *l); /* the configuration or the plan has other times */
+/* Puts a BPDU's head in front of a bundle. */
+void bibe_custody_head(const struct bibe_link *l, uint64_t id, struct buf *payload);
+/* The node's verdict about a bundle of the peer. */
+void bibe_custody_verdict(struct bibe_link *l, uint64_t id, enum cla_verdict verdict);
+void bibe_custody_refuse(struct bibe_link *l, uint64_t id); /* for good; 0: nothing */
+void bibe_custody_input(struct bibe_link *l, const struct cla_delivery *d,
+                        const struct custody_record *signal, struct range *at);
+tick bibe_custody_turn(struct bibe_link *l); /* as bibe_take_turn; without custody TICK_NEVER */
+void bibe_custody_status(const struct bibe_link *l, struct json_t *object);
 
 /* bibe_take.c: the same for received bundles */
 void bibe_delivered(struct cla *c, const struct cla_delivery *d);

@@ -2,7 +2,8 @@
 /*
  * Encapsulation (draft-ietf-dtn-bibe-00 §4.1, §4.2). A bundle becomes the payload of a bundle of
  * this node, or of several if it is longer than a segment; some at a time. When the node has stored
- * all of them, the bundle is handed over: no further outcome follows.
+ * all of them, the bundle is handed over: no further outcome follows. With custody it waits for the
+ * peer's signal from then on (bibe_custody.c).
  *
  * What can go wrong: the bundle is for the tunnel's own endpoint, or nested too deeply; the node
  * refuses bundles for the tunnel's far end (no route, no room); memory.
@@ -46,10 +47,22 @@ static uint64_t lifetime_left(const struct bibe_link *l, const struct bibe_sendi
     return s->ends > now ? (s->ends - now + TICK_MS - 1) / TICK_MS : 1;
 }
 
+static void write_head(const struct bibe_link *l, const struct bibe_sending *s,
+                       const struct bibe_payload *p, struct buf *payload)
+{
+    if (s->custody_id != 0) {
+        bibe_custody_head(l, s->custody_id, payload);
+        return;
+    }
+    const int rc = bibe_encode(p, payload);
+    assert(rc == 0);
+    (void)rc;
+}
+
 /* The next encapsulating bundle. */
 static enum cla_reason submit_next(struct bibe_link *l, struct bibe_sending *s)
 {
-    const struct bibe_payload p = {.segment = !is_whole(l, s),
+    const struct bibe_payload p = {.segment = s->custody_id == 0 && !is_whole(l, s),
                                    .transfer = s->transfer,
                                    .total = s->bundle->len,
                                    .offset = s->sent};
@@ -60,12 +73,11 @@ static enum cla_reason submit_next(struct bibe_link *l, struct bibe_sending *s)
     if (payload == NULL)
         return CLA_REASON_NO_MEMORY;
     memcpy(buf_append(payload, (size_t)len), buf_data(s->bundle) + s->sent, (size_t)len);
-    int rc = bibe_encode(&p, payload);
-    assert(rc == 0);
-    (void)rc;
+    write_head(l, s, &p, payload);
     const struct cla_parcel parcel = {.source = l->config->local,
                                       .destination = l->config->remote,
                                       .lifetime_ms = lifetime_left(l, s),
+                                      .record = s->custody_id != 0,
                                       .payload = payload};
     enum cla_reason reason = l->env.self.submit(l->env.self.context, &parcel, s->token);
     if (reason != CLA_REASON_NONE) {
@@ -86,6 +98,20 @@ static void free_sending(struct bibe_link *l, struct bibe_sending *s)
     l->sending_len--;
     buf_drop(s->bundle);
     free(s);
+}
+
+static enum cla_reason begin_custody(struct bibe_link *l, struct bibe_sending *s)
+{
+    const int rc = l->custody == NULL ? 0 : custody_hold(l->custody, s->key, &s->custody_id);
+    if (rc == 0)
+        return CLA_REASON_NONE;
+    return rc == HELIO_ENOMEM ? CLA_REASON_NO_MEMORY : CLA_REASON_BUSY;
+}
+
+static void drop_custody(struct bibe_link *l, const struct bibe_sending *s)
+{
+    if (s->custody_id != 0)
+        custody_drop(l->custody, s->key);
 }
 
 enum cla_reason bibe_send(struct cla *c, uint64_t key, struct buf *bundle)
@@ -110,8 +136,11 @@ enum cla_reason bibe_send(struct cla *c, uint64_t key, struct buf *bundle)
                                .bundle = buf_keep(bundle)};
     list_add_tail(&l->sending, &s->node);
     l->sending_len++;
-    reason = submit_next(l, s);
+    reason = begin_custody(l, s);
+    if (reason == CLA_REASON_NONE)
+        reason = submit_next(l, s);
     if (reason != CLA_REASON_NONE) {
+        drop_custody(l, s);
         free_sending(l, s);
         return reason;
     }
@@ -128,6 +157,10 @@ int bibe_cancel(struct cla *c, uint64_t key)
         if (s->key != key)
             continue;
         s->cancelled = true;
+        bibe_kick(l);
+        return 0;
+    }
+    if (l->custody != NULL && custody_cancel(l->custody, key)) {
         bibe_kick(l);
         return 0;
     }
@@ -154,15 +187,22 @@ static void tell_done(struct bibe_link *l, struct bibe_sending *s)
 {
     const bool all = s->sent == s->bundle->len && s->failed == CLA_REASON_NONE;
     const uint64_t key = s->key;
-    enum cla_outcome outcome = all ? CLA_HANDED_OVER : CLA_FAILED;
+    if (all && s->custody_id != 0 && !s->cancelled) {
+        custody_sent(l->custody, key, world_now(l->env.world));
+        free_sending(l, s);
+        return;
+    }
+    drop_custody(l, s);
+    const bool over = all && s->custody_id == 0;
+    enum cla_outcome outcome = over ? CLA_HANDED_OVER : CLA_FAILED;
     enum cla_reason reason = s->failed;
-    if (!all && s->cancelled) {
+    if (!over && s->cancelled) {
         outcome = CLA_TAKEN_BACK;
         reason = CLA_REASON_CANCELLED;
     }
     free_sending(l, s);
-    l->n.bundles_sent += all;
-    l->n.bundles_failed += !all;
+    l->n.bundles_sent += over;
+    l->n.bundles_failed += !over;
     l->env.events.done(l->env.events.context, &l->cla, key, outcome, reason);
 }
 

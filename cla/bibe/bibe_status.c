@@ -27,6 +27,7 @@ void bibe_status(struct cla *c, struct json_t *object)
     json_put_number(object, "transfers_received_bytes", l->joins.got);
     json_put_number(object, "transfers_expired", l->n.notes[BIBE_NOTE_EXPIRED]);
     json_put_number(object, "put_off", l->n.notes[BIBE_NOTE_PUT_OFF]);
+    bibe_custody_status(l, object);
     json_t *thrown = json_object();
     for (enum bibe_note kind = 0; kind < BIBE_NOTE_COUNT; kind++)
         if (bibe_note_word(kind) != NULL)
@@ -63,4 +64,6 @@ void bibe_check_self(const struct cla *c)
     assert(waiting == l->waiting_bytes && l->reserved == waiting + l->joins.charged);
     assert(c->limits.window >= 1 && c->limits.bundle_max == 0);
     bibe_joins_check(&l->joins);
+    if (l->custody != NULL)
+        custody_check(l->custody);
 }

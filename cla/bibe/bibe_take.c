@@ -85,14 +85,19 @@ static bool is_nested(struct bibe_link *l, struct slice bundle)
     return nested;
 }
 
-static enum taking take_whole(struct bibe_link *l, const struct cla_delivery *d, struct slice data)
+/* id: its transmission ID, if the peer waits for a custody signal; 0: it does not. */
+static enum taking take_whole(struct bibe_link *l, const struct cla_delivery *d, struct slice data,
+                              uint64_t id)
 {
     if (data.len > l->env.bundle_max) {
         bibe_note(l, BIBE_NOTE_TOO_LONG, 1);
+        bibe_custody_refuse(l, id);
         return TAKING_DONE;
     }
-    if (is_nested(l, data))
+    if (is_nested(l, data)) {
+        bibe_custody_refuse(l, id);
         return TAKING_DONE;
+    }
     struct buf *bundle = buf_new(0, data.len);
     struct bibe_arrival *a = bundle == NULL ? NULL : add_arrival(l, bundle);
     if (a == NULL) {
@@ -103,6 +108,7 @@ static enum taking take_whole(struct bibe_link *l, const struct cla_delivery *d,
         memcpy(buf_append(bundle, data.len), data.data, data.len);
     a->has_key = true;
     a->key = d->key;
+    a->custody_id = id;
     return TAKING_WAITS;
 }
 
@@ -176,11 +182,27 @@ static enum taking take_segment(struct bibe_link *l, const struct cla_delivery *
     return taking;
 }
 
-void bibe_delivered(struct cla *c, const struct cla_delivery *d)
+/* With custody: a BPDU or a custody signal. */
+static enum taking take_record(struct bibe_link *l, const struct cla_delivery *d)
 {
-    struct bibe_link *l = link_of(c);
+    struct range at[CUSTODY_READ_MAX];
+    struct custody_record r;
+    const bool known = eid_equal(d->source, &l->config->remote);
+    int rc = custody_read(d->payload, &r, at);
+    if (rc < 0)
+        bibe_note(l, rc == HELIO_ENOENT ? BIBE_NOTE_RESERVED : BIBE_NOTE_MALFORMED, 1);
+    else if (r.signal)
+        bibe_custody_input(l, d, &r, at);
+    else if (!known && !l->config->any_source)
+        bibe_note(l, BIBE_NOTE_FOREIGN, 1);
+    else /* IDs of other nodes are not those of remote */
+        return take_whole(l, d, r.bundle, known ? r.id : 0);
+    return TAKING_DONE;
+}
+
+static enum taking take_payload(struct bibe_link *l, const struct cla_delivery *d)
+{
     struct bibe_payload p;
-    enum taking taking = TAKING_DONE;
     int rc = bibe_decode(d->payload, &p);
     if (!l->config->any_source && !eid_equal(d->source, &l->config->remote))
         bibe_note(l, BIBE_NOTE_FOREIGN, 1);
@@ -189,9 +211,17 @@ void bibe_delivered(struct cla *c, const struct cla_delivery *d)
     else if (rc < 0)
         bibe_note(l, BIBE_NOTE_MALFORMED, 1);
     else if (p.segment)
-        taking = take_segment(l, d, &p);
+        return take_segment(l, d, &p);
     else
-        taking = take_whole(l, d, p.data);
+        return take_whole(l, d, p.data, 0);
+    return TAKING_DONE;
+}
+
+void bibe_delivered(struct cla *c, const struct cla_delivery *d)
+{
+    struct bibe_link *l = link_of(c);
+    const bool record = d->record && l->custody != NULL;
+    const enum taking taking = record ? take_record(l, d) : take_payload(l, d);
     if (taking != TAKING_WAITS)
         end_delivery(l, d->key, taking == TAKING_DONE);
 }
@@ -252,9 +282,14 @@ void bibe_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
         const uint64_t key = a->key;
         if (!has_key && does_pass(verdict) && wait_again(l, a))
             return;
+        const uint64_t id = a->custody_id;
         end_arrival(l, a);
+        /* A peer that waits for a signal learns of a refusal, and keeps the bundle. */
+        const bool answered = id != 0 && verdict != CLA_BUSY;
+        if (answered)
+            bibe_custody_verdict(l, id, verdict);
         if (has_key)
-            end_delivery(l, key, !does_pass(verdict));
+            end_delivery(l, key, answered || !does_pass(verdict));
         return;
     }
 }
