@@ -38,7 +38,7 @@ struct buf *buf_resize(struct buf *b, size_t cap)
 }
 
 #define GROW_LEAST (UINT64_C(1) << 20) /* up to so long it has its room at once */
-#define GROW_NEXT (UINT64_C(40) << 20) /* above os/process.h's longest block of the heap */
+#define GROW_NEXT (UINT64_C(40) << 20) /* above the longest block of the heap: os/process/ */
 #ifdef __SANITIZE_ADDRESS__            /* has an eighth of it in real memory */
 #define GROW_FAR GROW_NEXT
 #else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cryptography that pure code uses, as a table of functions; os/crypto.h implements it. */
+/* The cryptography that pure code uses, as a table of functions; os/crypto/crypto.h implements it.
+ */
 #ifndef BASE_CRYPTO_H
 #define BASE_CRYPTO_H
 
@@ -108,7 +109,8 @@ struct crypto_exchange {
 
 /* Each function returns true on success. Keys, IVs, tags and parts are views for the duration of
  * the call. An implementation may keep copies of keys; its owner can wipe them. It may also know
- * keys that it does not show (os/token_keys.h): then the octets given as the key only name one. */
+ * keys that it does not show (os/crypto/token_keys.h): then the octets given as the key only name
+ * one. */
 struct crypto {
     void *self;
     /* HMAC (RFC 2104) with SHA-2 of 256, 384 or 512 bits over the concatenated parts. Writes bits /

@@ -15,7 +15,7 @@
 #include "bp/codec/eid.h"
 #include "conf/conf_value.h"
 #include "ltp/event.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct world;
 struct cla;

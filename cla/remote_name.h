@@ -12,8 +12,8 @@
 #ifndef CLA_REMOTE_NAME_H
 #define CLA_REMOTE_NAME_H
 
-#include "os/lookup.h"
-#include "os/udp_io.h"
+#include "os/net/lookup.h"
+#include "os/net/udp_io.h"
 
 #define REMOTE_NAME_REFRESH (60 * TICK_S) /* from an answer to the next look-up */
 #define REMOTE_NAME_PAUSE TICK_S          /* after a failed look-up; doubled for each, up to */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The segment log: a file with one CSV line per event (columns in event_csv_header).
- * os/log_writer.h writes it. */
+ * os/log/log_writer.h writes it. */
 #ifndef CLA_SEGLOG_H
 #define CLA_SEGLOG_H
 
 #include "ltp/event.h"
-#include "os/log_writer.h"
+#include "os/log/log_writer.h"
 
 struct seglog {
     struct log_writer *file;

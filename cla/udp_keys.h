@@ -5,7 +5,7 @@
 #define CLA_UDP_KEYS_H
 
 #include "conf/conf_value.h"
-#include "os/host_address.h"
+#include "os/net/host_address.h"
 
 /* The help texts of the rows explain the fields. */
 struct udp_keys {

@@ -77,7 +77,11 @@ function(helio_install_library name)
     install(TARGETS exported_helio_${name} EXPORT heliograph ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
     set_property(GLOBAL APPEND PROPERTY HELIO_INSTALLED ${installed_name})
     add_dependencies(programs headers_${name} exported_helio_${name}) # who builds these alone can install, too
-    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${A_INCLUDE} COMPONENT dev)
+    foreach(header ${A_HEADERS}) # a header of a subfolder stays in it
+        get_filename_component(below ${header} DIRECTORY)
+        install(FILES ${CMAKE_BINARY_DIR}/include/heliograph/${A_INCLUDE}/${header}
+                DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${A_INCLUDE}/${below} COMPONENT dev)
+    endforeach()
 
     list(JOIN A_REQUIRES " " requires)
     list(JOIN A_LIBS " " libs)

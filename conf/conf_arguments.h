@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "conf/conf_value.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct argument;
 

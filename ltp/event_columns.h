@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one table of the segment log's columns. Its header line, its writer (event.c), its reader
- * (tools/analyze/seglog_row.c) and the test of its page (docs/segment-log.md) read the table.
+ * (tools/analyze/input/seglog_row.c) and the test of its page (docs/segment-log.md) read the table.
  *
  * A new number takes a field in struct event, one line at the end of this table, and the page.
  */

@@ -16,7 +16,7 @@
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 static const char *type_text(const struct conf_option *o)
 {

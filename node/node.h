@@ -14,7 +14,7 @@
 #include "node/config/config.h"
 #include "node/node_clock.h"
 #include "node/node_watch.h"
-#include "os/say.h"
+#include "os/log/say.h"
 #include "os/took.h"
 #include "os/world.h"
 #include "route/plan_router.h"

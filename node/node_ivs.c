@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step is noted before it is used (os/ivs_note.h). What can go wrong: the medium, and then no IV
- * is given out and bundles that would be encrypted are refused; a note that was damaged, which is
- * refused.
+ * A step is noted before it is used (os/log/ivs_note.h). What can go wrong: the medium, and then no
+ * IV is given out and bundles that would be encrypted are refused; a note that was damaged, which
+ * is refused.
  */
 #include "node/node_ivs.h"
 
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "bp/codec/security_key.h"
-#include "os/ivs_note.h"
+#include "bp/codec/security/security_key.h"
+#include "os/log/ivs_note.h"
 
 struct node_ivs {
     int folder;

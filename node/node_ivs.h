@@ -7,7 +7,7 @@
  *
  * The note is a text file of the store's folder, so that `rm -r` of a store takes it away only
  * together with the store's bundles; then the clock alone keeps IVs apart
- * (os/ivs_note.h).
+ * (os/log/ivs_note.h).
  */
 #ifndef NODE_NODE_IVS_H
 #define NODE_NODE_IVS_H

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/security_key.h"
 
 #define DAY_MS UINT64_C(86400000)
 #define HOUR_MS UINT64_C(3600000)

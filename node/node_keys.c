@@ -18,10 +18,10 @@
 
 #include "base/err.h"
 #include "base/secret.h"
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/security_key.h"
+#include "os/crypto/token_keys.h"
 #include "os/private_file.h"
 #include "os/secret_memory.h"
-#include "os/token_keys.h"
 
 struct reading {
     const char *folder;

@@ -18,7 +18,7 @@
 #include "node/node_names.h"
 #include "node/node_self.h"
 #include "node/plan/node_plan.h"
-#include "os/memory_guard.h"
+#include "os/process/memory_guard.h"
 
 static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both logs are files with a writer thread of their own (os/log_writer.h), so that a slow disk
+ * Both logs are files with a writer thread of their own (os/log/log_writer.h), so that a slow disk
  * stalls nothing. What can go wrong: a file cannot be opened, which is said, and at the start ends
  * the node; lines that the disk does not take are said, now and then, and counted (helioctl
  * counters).

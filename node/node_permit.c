@@ -12,7 +12,7 @@
 
 #include "node/config/config.h"
 #include "node/config/config_permit.h"
-#include "os/users.h"
+#include "os/process/users.h"
 
 static int set_rules(struct node *n, const struct config *c, enum permit_way way)
 {

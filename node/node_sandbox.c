@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "node/config/config_tables.h"
-#include "os/sandbox.h"
+#include "os/process/sandbox.h"
 
 #define PATH_CAP 4096
 

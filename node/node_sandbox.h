@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The key `sandbox`: what a node's process can still do (os/sandbox.h), from its configuration. */
+/* The key `sandbox`: what a node's process can still do (os/process/sandbox.h), from its
+ * configuration. */
 #ifndef NODE_SANDBOX_H
 #define NODE_SANDBOX_H
 

@@ -16,9 +16,9 @@
 #include "node/config/config_tables.h"
 #include "node/node_ivs.h"
 #include "node/node_keys.h"
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
+#include "os/crypto/token_keys.h"
 #include "os/secret_memory.h"
-#include "os/token_keys.h"
 
 #define TELL_PAUSE (10 * TICK_S)
 

@@ -7,7 +7,7 @@
 #ifndef NODE_NODE_SECURITY_H
 #define NODE_NODE_SECURITY_H
 
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/security_key.h"
 #include "node/node.h"
 #include "node/node_key_warn.h"
 

@@ -26,8 +26,8 @@
 
 #include "node/node_batch.h"
 #include "node/storage.h"
-#include "os/store_lock.h"
-#include "os/thread.h"
+#include "os/process/store_lock.h"
+#include "os/process/thread.h"
 #include "os/uv_bell.h"
 #include "store/store_record.h"
 

@@ -20,8 +20,8 @@
 
 #include "base/hash.h"
 #include "os/clock.h"
-#include "os/priority.h"
-#include "os/thread.h"
+#include "os/process/priority.h"
+#include "os/process/thread.h"
 #include "os/uv_bell.h"
 
 /* A failure that took so long is no answer of a server. Less than LOOKUP_BRIEF_S by what a timer

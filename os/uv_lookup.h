@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Look-ups of the kernel's world (os/lookup.h), in separate threads. A look-up that hangs does not
- * delay others: each grade has its own queue and threads.
+ * Look-ups of the kernel's world (os/net/lookup.h), in separate threads. A look-up that hangs does
+ * not delay others: each grade has its own queue and threads.
  *
  *   brief ──no answer, late──► patient, at once ──no answer, late──► hung, from the next question
  *   patient, hung ──quick answer──► brief; late answer ──► patient
@@ -13,7 +13,7 @@
 #ifndef OS_UV_LOOKUP_H
 #define OS_UV_LOOKUP_H
 
-#include "os/lookup.h"
+#include "os/net/lookup.h"
 
 struct uv_loop_s;
 struct uv_lookups;

@@ -10,7 +10,7 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/uv_world_private.h"
 
 struct uv_port {

@@ -23,8 +23,8 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "os/address.h"
-#include "os/udp_io.h"
+#include "os/net/address.h"
+#include "os/net/udp_io.h"
 #include "os/uv_world_private.h"
 
 #define READS_MAX 32 /* from one stream, before others have their turn */

@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 #include "os/clock.h"
-#include "os/priority.h"
-#include "os/thread.h"
+#include "os/process/priority.h"
+#include "os/process/thread.h"
 
 #define AWAKE (100 * TICK_US)
 

@@ -7,7 +7,7 @@
 #define OS_WORK_POOL_H
 
 #include "base/list.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct work_pool;
 

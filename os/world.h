@@ -74,7 +74,7 @@ struct port_ops {
     void (*close)(struct port *p, void (*closed)(void *context), void *context);
 };
 
-/* A datagram port: the batches of os/udp_io.h, with a callback when it is ready. */
+/* A datagram port: the batches of os/net/udp_io.h, with a callback when it is ready. */
 struct port {
     struct world *world;
     const struct port_ops *ops;
@@ -98,7 +98,7 @@ struct world_ops {
      * in the loop. */
     bool (*work)(struct world *w, struct work *job);
     bool (*take_back)(struct world *w, struct work *job);
-    /* Addresses of host names (os/lookup.h). NULL: there is no resolver. */
+    /* Addresses of host names (os/net/lookup.h). NULL: there is no resolver. */
     int (*lookup)(struct world *w, struct lookup *l);
     void (*lookup_forget)(struct world *w, struct lookup *l);
 };
@@ -162,8 +162,8 @@ static inline bool world_take_back(struct world *w, struct work *job)
 void world_attach(struct world *w, struct round_end *e);
 void world_detach(struct round_end *e);
 
-/* Binds a port. segments: the kernel may cut long sends up (os/udp_io.h). 0 or HELIO_E*. `ready` is
- * called after port_watch. */
+/* Binds a port. segments: the kernel may cut long sends up (os/net/udp_io.h). 0 or HELIO_E*.
+ * `ready` is called after port_watch. */
 static inline int port_open(struct world *w, struct port **out, const struct address *local,
                             bool segments,
                             void (*ready)(void *context, bool readable, bool writable),

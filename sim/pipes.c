@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 static struct pipe_end *end_of(struct stream *s)
 {

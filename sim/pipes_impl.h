@@ -4,7 +4,7 @@
 #define SIM_PIPES_IMPL_H
 
 #include "base/buf.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "sim/pipes.h"
 
 struct pipe_event {

@@ -9,7 +9,7 @@
 #define SIM_VIRTUAL_H
 
 #include "base/rng.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/world.h"
 #include "sim/pipes.h"
 #include "sim/world_run.h"

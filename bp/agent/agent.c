@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "bp/agent/admission/agent_permit.h"
 #include "bp/agent/agent_impl.h"
-#include "bp/agent/agent_permit.h"
 
 const char *agent_refusal_text(enum agent_refusal r)
 {

@@ -22,7 +22,7 @@
 #include "bp/agent/shortage.h"
 #include "bp/codec/admin.h"
 #include "bp/codec/bundle.h"
-#include "bp/codec/security_policy.h"
+#include "bp/codec/security/security_policy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -168,9 +168,9 @@ struct agent_bound {
 };
 /* Writes the link's limits. False: there is no such link. */
 bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out);
-/* Static routes (bp/agent/routes.h), the agent's own router; used unless agent_router sets another
- * one. HELIO_ENOENT: there is no such link, no such route. Waiting bundles are placed again with
- * the next push (until then agent_deadline is 0). */
+/* Static routes (bp/agent/forwarding/routes.h), the agent's own router; used unless agent_router
+ * sets another one. HELIO_ENOENT: there is no such link, no such route. Waiting bundles are placed
+ * again with the next push (until then agent_deadline is 0). */
 int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
 /* Removes a static route. Returns 0 or HELIO_ENOENT. */
 int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint32_t link);

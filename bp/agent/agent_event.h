@@ -3,8 +3,8 @@
 #ifndef BP_AGENT_EVENT_H
 #define BP_AGENT_EVENT_H
 
-#include "bp/agent/agent_forwarding.h"
 #include "bp/agent/event.h"
+#include "bp/agent/forwarding/agent_forwarding.h"
 
 struct agent_head;
 struct bundle;

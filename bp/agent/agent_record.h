@@ -7,8 +7,8 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "bp/agent/agent.h"
-#include "bp/agent/agent_forwarding.h"
 #include "bp/agent/agent_head.h"
+#include "bp/agent/forwarding/agent_forwarding.h"
 
 struct reassembly;
 

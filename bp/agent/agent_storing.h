@@ -5,7 +5,7 @@
 
 #include "base/list.h"
 #include "bp/agent/agent.h"
-#include "bp/agent/agent_turn.h"
+#include "bp/agent/forwarding/agent_turn.h"
 
 struct record;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one table of the bundle log's columns. Its header line, its writer (event.c), its reader
- * (tools/analyze/bundle_row.c) and the test of its page (docs/bundle-log.md) read the table.
+ * (tools/analyze/input/bundle_row.c) and the test of its page (docs/bundle-log.md) read the table.
  *
  * A new column takes a field in struct bundle_event, one line at the end of this table, and the
  * page.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The router interface of the bundle agent. The agent knows bundles, queues and link states; a
- * router knows routes. Static routes (bp/agent/routes.h) are one router, a contact plan can be
- * another. A router is pure: it gets the time as an argument, and calls nothing.
+ * router knows routes. Static routes (bp/agent/forwarding/routes.h) are one router, a contact plan
+ * can be another. A router is pure: it gets the time as an argument, and calls nothing.
  *
  * The agent asks when it places a bundle: on arrival, after a failure or a pause, and when the
  * `until` of an answer has passed. When the router reports that its answers may have changed, the

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_inside.h"
-#include "channel-emu/chan/chan_power.h"
+#include "channel-emu/chan/fading/chan_power.h"
 
 static bool is_probability(double p)
 {

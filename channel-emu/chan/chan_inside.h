@@ -6,13 +6,13 @@
 
 #include "base/rng.h"
 #include "channel-emu/chan/chan.h"
-#include "channel-emu/chan/chan_burst.h"
 #include "channel-emu/chan/chan_change.h"
 #include "channel-emu/chan/chan_codel.h"
 #include "channel-emu/chan/chan_jitter.h"
 #include "channel-emu/chan/chan_pool.h"
 #include "channel-emu/chan/chan_shared.h"
 #include "channel-emu/chan/chan_table.h"
+#include "channel-emu/chan/fading/chan_burst.h"
 
 #define CHAN_NOTES_MAX 3 /* corrupted, duplicated, the copy corrupted */
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_math.h"
+#include "channel-emu/chan/fading/chan_law.h"
 
 #define Z_MAX 8.0
 #define Z_STEPS 256

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "channel-emu/chan/chan_inside.h"
-#include "channel-emu/chan/chan_power.h"
+#include "channel-emu/chan/fading/chan_power.h"
 
 __extension__ typedef unsigned __int128 wide;
 

@@ -11,8 +11,8 @@
 #include <assert.h>
 #include <math.h>
 
-#include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_math.h"
+#include "channel-emu/chan/fading/chan_law.h"
 
 #define REACH 8.0
 #define POINTS 4000

@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "channel-emu/chan/chan_air.h"
-#include "channel-emu/chan/chan_gen.h"
-#include "channel-emu/chan/chan_zernike.h"
+#include "channel-emu/chan/fading/chan_air.h"
+#include "channel-emu/chan/fading/chan_gen.h"
+#include "channel-emu/chan/fading/chan_zernike.h"
 
 void gen_spec_init(struct gen_spec *s)
 {

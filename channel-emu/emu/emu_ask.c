@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A datagram to the emulator's socket, and its answer. What can go wrong: nobody serves the socket,
  * or nobody answers in time. The system calls are here and in emu_control.c, because the emulator
- * alone has UNIX sockets of datagrams; those of os/local_socket.h are streams. */
+ * alone has UNIX sockets of datagrams; those of os/net/local_socket.h are streams. */
 #include "channel-emu/emu/emu_ask.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 #define ANSWER_MS 5000
 

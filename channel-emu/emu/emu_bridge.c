@@ -22,7 +22,7 @@
 #include "channel-emu/emu/emu_capture.h"
 #include "channel-emu/emu/emu_ether.h"
 #include "os/clock.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 #define FRAMES_MAX 512  /* read from one interface before frames are let out again */
 #define TURNS_MAX 1000u /* for one change, should the kernel's stamps not come to its time */

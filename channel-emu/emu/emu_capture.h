@@ -9,8 +9,8 @@
 #define CHANNEL_EMU_EMU_CAPTURE_H
 
 #include "base/tick.h"
-#include "os/address.h"
-#include "os/log_writer.h"
+#include "os/log/log_writer.h"
+#include "os/net/address.h"
 
 /* Opens a writer whose file begins with sections and interfaces. after: captures frames that leave
  * the link. run: any number, the same in both files of a link's run. flags: of log_writer_open.

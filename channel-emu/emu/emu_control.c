@@ -3,8 +3,8 @@
  * Each request is one datagram and has one answer, so no state of clients is kept. What can go
  * wrong: the path is in use or cannot be created; an invalid request, which changes nothing; an
  * answer that its client does not accept, which is dropped. The system calls are here and in
- * emu_ask.c, because the emulator alone has UNIX sockets of datagrams; those of os/local_socket.h
- * are streams.
+ * emu_ask.c, because the emulator alone has UNIX sockets of datagrams; those of
+ * os/net/local_socket.h are streams.
  */
 #include "channel-emu/emu/emu_control.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/tick.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 
 #define EMU_FLOWS_MAX 256u
 

@@ -19,8 +19,8 @@
 #include "channel-emu/emu/emu_capture.h"
 #include "channel-emu/scenario/drop_log.h"
 #include "os/clock.h"
-#include "os/priority.h"
-#include "os/signals.h"
+#include "os/process/priority.h"
+#include "os/process/signals.h"
 
 #define FLUSH_NS (500 * TICK_MS)
 #define SWEEP_MAX TICK_S    /* a flood never leaves the sockets empty */

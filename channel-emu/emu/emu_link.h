@@ -14,7 +14,7 @@
 #include "channel-emu/emu/emu_settings.h"
 #include "channel-emu/scenario/emu_pace.h"
 #include "channel-emu/scenario/scenario_links_run.h"
-#include "os/log_writer.h"
+#include "os/log/log_writer.h"
 
 #define EMU_FORWARD SCENARIO_FORWARD
 #define EMU_RETURN SCENARIO_RETURN

@@ -21,7 +21,7 @@
 
 #include "base/err.h"
 #include "os/clock.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 #define SOCKETS_FROM 2  /* among what is waited for: behind signals and control */
 #define TURNS_MAX 1000u /* for one change, should the kernel's stamps not come to its time */

@@ -8,7 +8,7 @@
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_loop.h"
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 const char *argp_program_version = "helio-emu " HELIO_VERSION;
 

@@ -11,7 +11,7 @@
 #include "channel-emu/emu/emu_flow.h"
 #include "channel-emu/emu/emu_link.h"
 #include "channel-emu/emu/emu_relay_options.h"
-#include "os/udp_many.h"
+#include "os/net/udp_many.h"
 
 struct emu_loop;
 

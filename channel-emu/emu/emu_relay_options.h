@@ -5,7 +5,7 @@
 
 #include "channel-emu/emu/emu_settings.h"
 #include "channel-emu/scenario/scenario_links.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct emu_relay_options {
     struct emu_settings settings;

@@ -9,7 +9,7 @@
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_control.h"
 #include "channel-emu/wan/wan_relay.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one table of the drop log's columns. Its header line, its writer (drop_log.c), its reader
- * (tools/analyze/drop_row.c) and the test of its page (docs/drop-log.md) read the table.
+ * (tools/analyze/input/drop_row.c) and the test of its page (docs/drop-log.md) read the table.
  *
  * A new number takes a field in struct drop_row and in struct drop_event, one line at the end of
  * this table, and the page.

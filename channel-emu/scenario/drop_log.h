@@ -5,7 +5,7 @@
 #define CHANNEL_EMU_DROP_LOG_H
 
 #include "channel-emu/scenario/ltp_rules.h"
-#include "os/log_writer.h"
+#include "os/log/log_writer.h"
 
 extern const char drop_log_header[];
 #define DROP_LOG_LINE_MAX 320u

@@ -11,7 +11,7 @@
 
 #include "channel-emu/chan/chan.h"
 #include "channel-emu/chan/chan_jitter.h"
-#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/fading/chan_powers.h"
 #include "channel-emu/scenario/ltp_rules.h"
 #include "channel-emu/trace/trace_file.h"
 #include "conf/conf_section.h"

@@ -12,9 +12,9 @@
 #include "base/err.h"
 #include "channel-emu/chan/chan_code.h"
 #include "channel-emu/chan/chan_math.h"
-#include "channel-emu/chan/chan_power.h"
-#include "channel-emu/chan/chan_powers.h"
-#include "channel-emu/chan/chan_receiver.h"
+#include "channel-emu/chan/fading/chan_power.h"
+#include "channel-emu/chan/fading/chan_powers.h"
+#include "channel-emu/chan/fading/chan_receiver.h"
 #include "channel-emu/scenario/scenario.h"
 
 #define AT(field) offsetof(struct scenario_way, power.field)

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "channel-emu/scenario/scenario.h"
 
 #define AT(field) offsetof(struct scenario_way, field)

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_acm.h"
-#include "channel-emu/chan/chan_law.h"
-#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/fading/chan_law.h"
+#include "channel-emu/chan/fading/chan_powers.h"
 #include "channel-emu/trace/trace_command.h"
 #include "os/arguments.h"
 

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "channel-emu/trace/trace_file.h"
-#include "os/python_run.h"
+#include "os/process/python_run.h"
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
 #define PATH_BYTES 4096

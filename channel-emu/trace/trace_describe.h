@@ -4,8 +4,8 @@
 #define CHANNEL_EMU_TRACE_DESCRIBE_H
 
 #include "channel-emu/chan/chan_about.h"
-#include "channel-emu/chan/chan_dwell.h"
 #include "channel-emu/chan/chan_stats.h"
+#include "channel-emu/chan/fading/chan_dwell.h"
 
 struct described {
     const char *name;

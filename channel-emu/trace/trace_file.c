@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_pack.h"
-#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/fading/chan_powers.h"
 #include "channel-emu/trace/trace_export.h"
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "channel-emu/trace/trace_command.h"
 #include "channel-emu/trace/trace_describe.h"
 #include "os/arguments.h"

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "channel-emu/trace/trace_command.h"
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 const char *argp_program_version = "helio-trace " HELIO_VERSION;
 

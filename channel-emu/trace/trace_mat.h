@@ -4,7 +4,7 @@
 #ifndef CHANNEL_EMU_TRACE_MAT_H
 #define CHANNEL_EMU_TRACE_MAT_H
 
-#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/fading/chan_powers.h"
 
 /* 5 (also written as -v7), 73 (HDF5), or 0 when the file is none or cannot be read. */
 int trace_mat_version(const char *path);

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "channel-emu/chan/chan_gen.h"
-#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/fading/chan_gen.h"
+#include "channel-emu/chan/fading/chan_powers.h"
 #include "channel-emu/trace/trace_command.h"
 #include "channel-emu/trace/trace_mat.h"
 #include "os/arguments.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_sites.h"
+#include "channel-emu/chan/fading/chan_law.h"
 #include "channel-emu/trace/trace_command.h"
 #include "os/arguments.h"
 

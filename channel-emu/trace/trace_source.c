@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "channel-emu/trace/trace_file.h"
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)

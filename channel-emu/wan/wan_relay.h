@@ -16,7 +16,7 @@
 #include <jansson.h>
 
 #include "channel-emu/wan/wan_settings.h"
-#include "os/priority.h"
+#include "os/process/priority.h"
 #include "os/world.h"
 
 struct wan_relay {

@@ -7,7 +7,7 @@
 
 #include "channel-emu/wan/wan_line.h"
 #include "conf/conf_section.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 #define WAN_CONNECTIONS_MAX 1024u
 #define WAN_DELAY_MAX (3600 * TICK_S)

@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "cla/framed/frame_guess.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 
 #define TM_IDLE_VCID 7 /* TM has no channel of its own for idle data */
 #define SAY_PAUSE (60 * TICK_S)

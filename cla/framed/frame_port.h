@@ -12,7 +12,7 @@
 #include "cla/framed/frame_line.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/world.h"
 
 /* A turn of a port ends after so many units (frames of any virtual channel, CADUs, readings of the

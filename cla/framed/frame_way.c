@@ -7,7 +7,7 @@
 #include "frames/mpdu_pack.h"
 #include "frames/packet.h"
 #include "frames/tc_pack.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 
 const char *frame_way_problem(const struct frame_way *w)
 {

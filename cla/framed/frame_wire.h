@@ -12,7 +12,7 @@
 #define CLA_FRAME_WIRE_H
 
 #include "frames/frame_stream.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "os/world.h"
 #include "sle/auth.h"
 

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "cla/framed/frame_pump.h"
 #include "os/input_file.h"
-#include "os/log_writer.h"
+#include "os/log/log_writer.h"
 
 #define WRITE_LATEST (200 * TICK_MS)
 #define CHUNK 65536

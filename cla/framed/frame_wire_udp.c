@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "cla/framed/frame_wire.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 
 #define READ_BYTES (256 * 1024)
 

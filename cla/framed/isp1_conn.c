@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "cla/framed/isp1_unbound.h"
 #include "cla/framed/sle_digest.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 #define ROUNDS_MAX 64          /* of writing, before others have their turn */
 #define LEND_LEAST (64u << 10) /* octets of output that are large */

@@ -29,7 +29,7 @@
 #define CLA_ISP1_CONN_H
 
 #include "base/crowd.h"
-#include "os/tls.h"
+#include "os/tls/tls.h"
 #include "os/world.h"
 #include "sle/isp1.h"
 

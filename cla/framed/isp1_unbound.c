@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "os/address.h"
+#include "os/net/address.h"
 
 int isp1_unbound_init(struct isp1_unbound *u, uint64_t seed)
 {

@@ -16,7 +16,7 @@
 #include "base/secret.h"
 #include "cla/framed/sdls_numbers.h"
 #include "conf/conf_section.h"
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 #include "os/secret_file.h"
 #include "os/secret_memory.h"
 

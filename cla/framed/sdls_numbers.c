@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/ivs_note.h"
+#include "os/log/ivs_note.h"
 
 enum { NAME_MAX_LEN = 240 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Persistent numbers of Space Data Link Security in a note (os/ivs_note.h): sequence numbers and
- * IVs of sent frames, or the latest ones of received frames. Numbers to send are reserved in steps
- * before use, so that a killed program does not use one twice; an orderly end releases the rest. A
- * note has one user at a time: it is locked by NAME.lock.
+ * Persistent numbers of Space Data Link Security in a note (os/log/ivs_note.h): sequence numbers
+ * and IVs of sent frames, or the latest ones of received frames. Numbers to send are reserved in
+ * steps before use, so that a killed program does not use one twice; an orderly end releases the
+ * rest. A note has one user at a time: it is locked by NAME.lock.
  */
 #ifndef CLA_FRAMED_SDLS_NUMBERS_H
 #define CLA_FRAMED_SDLS_NUMBERS_H

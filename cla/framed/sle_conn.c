@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "cla/framed/isp1_unbound.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct sle_conn {
     struct isp1_conn isp;

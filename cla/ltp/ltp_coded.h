@@ -9,7 +9,7 @@
 #include "base/tick.h"
 #include "cla/ltp/ltp_config.h"
 #include "erasure/erasure.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct json_t;
 struct link;

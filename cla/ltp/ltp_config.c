@@ -11,7 +11,7 @@
 
 #include "base/hex.h"
 #include "cla/ltp/auth.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 
 #define AT(field) offsetof(struct ltp_link_config, field)
 #define HOUR (3600 * TICK_S)

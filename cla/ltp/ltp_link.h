@@ -14,7 +14,7 @@
 #include "cla/ltp/ltp_rule.h"
 #include "cla/remote_name.h"
 #include "ltp/sda.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/world.h"
 
 #define CAPSULES_RX_MAX 65536 /* bundles of one received block */

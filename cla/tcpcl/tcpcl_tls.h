@@ -8,7 +8,7 @@
 
 #include "bp/codec/eid.h"
 #include "cla/cla.h"
-#include "os/tls.h"
+#include "os/tls/tls.h"
 
 #define TCPCL_SHAKES_MAX 8 /* running handshakes of peers that connect from one host */
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 
 #define AT(field) offsetof(struct udpcl_config, field)
 

@@ -8,7 +8,7 @@
 #include "cla/remote_name.h"
 #include "cla/udp/udpcl_config.h"
 #include "cla/udp/udpcl_verdict.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/world.h"
 
 /* A local address: one port, and the links that go through it. */

@@ -15,7 +15,7 @@
 
 #include "base/units.h"
 #include "base/words.h"
-#include "bp/agent/routes.h"
+#include "bp/agent/forwarding/routes.h"
 #include "conf/conf_section.h"
 #include "node/config/config_link.h"
 #include "node/config/config_names.h"

@@ -10,7 +10,7 @@
 #include "bp/agent/store.h"
 #include "cla/cla.h"
 #include "conf/conf_tree.h"
-#include "os/say.h"
+#include "os/log/say.h"
 
 #define CONFIG_LINKS_MAX 65536 /* of a file */
 

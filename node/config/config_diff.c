@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/host_address.h"
+#include "os/net/host_address.h"
 
 static size_t size_of(enum option_type type)
 {

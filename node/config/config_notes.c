@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "node/config/config_permit.h"
 #include "node/config/config_tables.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 #define DATA_BURST UINT64_C(1000000) /* bytes: unless data_burst is given */
 

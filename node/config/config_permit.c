@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "node/config/config_tables.h"
-#include "os/users.h"
+#include "os/process/users.h"
 
 #define RATE_MAX UINT64_C(1000000)
 

@@ -13,7 +13,7 @@
 #include "os/input_file.h"
 #include "os/place.h"
 #include "os/private_file.h"
-#include "os/users.h"
+#include "os/process/users.h"
 
 static void check_place(enum place_kind kind, const char *key, uint32_t line, const char *path,
                         struct conf_errors *errors)

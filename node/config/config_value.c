@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/host_address.h"
+#include "os/net/host_address.h"
 
 /* Is it the id of a node without its begin or end? Then the whole one in `right`. */
 static bool mend_eid(const char *begin, const char *text, const char *end, char right[EID_TEXT_MAX])

@@ -6,7 +6,7 @@
 #include "conf/json_number.h"
 #include "node/control/control.h"
 #include "node/node.h"
-#include "os/users.h"
+#include "os/process/users.h"
 
 const char *control_permit_way(enum permit_way way)
 {

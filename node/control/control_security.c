@@ -8,7 +8,7 @@
 #include "node/control/control.h"
 #include "node/node_security.h"
 #include "node/node_values.h"
-#include "os/token_keys.h"
+#include "os/crypto/token_keys.h"
 
 void control_security_counters(const struct node *n, const struct node_sample *sample,
                                struct json_t *out)

@@ -18,7 +18,7 @@
 #include "node/control/control.h"
 #include "node/control/control_reply.h"
 #include "os/paced.h"
-#include "os/users.h"
+#include "os/process/users.h"
 #include "os/world.h"
 
 #define VISITORS_MAX 32

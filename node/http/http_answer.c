@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "os/address.h"
+#include "os/net/address.h"
 
 #define HOST_CAP 256 /* a DNS name has at most 253 characters */
 #define STATUS_OK 200

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct http_answer {
     unsigned status;

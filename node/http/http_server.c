@@ -26,10 +26,10 @@
 #include "base/secret.h"
 #include "node/http/http_text.h"
 #include "node/http/http_visits.h"
-#include "os/address.h"
 #include "os/clock.h"
-#include "os/priority.h"
-#include "os/thread.h"
+#include "os/net/address.h"
+#include "os/process/priority.h"
+#include "os/process/thread.h"
 
 #define CONNECTIONS_MAX (2 * HTTP_VISITS_MAX) /* with those that are being shut down */
 #define IDLE_SECONDS 30

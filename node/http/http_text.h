@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "os/address.h"
+#include "os/net/address.h"
 
 /* A label's value: a backslash, a quote and an end of line are written with a backslash; what does
  * not fit is cut off. Octets in out[cap], cap >= 1, without the NUL. */

@@ -12,7 +12,7 @@
 
 #include "base/list.h"
 #include "base/tick.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 #define HTTP_VISITS_MAX 64
 #define HTTP_VISITS_OF_ONE 16           /* address, or IPv6 prefix (address_prefix) */

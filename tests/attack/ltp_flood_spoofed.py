@@ -55,4 +55,4 @@ def run(scene, opening):
 
 
 if __name__ == "__main__":
-    main(run, opening=4200)  # bytes of a long opening segment: more than ltp/discard.c calls little
+    main(run, opening=4200)  # bytes of a long opening segment: more than ltp/receiver/discard.c calls little

@@ -28,7 +28,7 @@
 
 #include "cla/cla.h"
 #include "node/node.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 

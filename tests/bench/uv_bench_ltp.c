@@ -20,7 +20,7 @@
 #include "tests/e2e/uv_rig.h"
 
 #include "ltp/segment.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "os/uv_world.h"
 
 #define BLOCKS_MAX 4096

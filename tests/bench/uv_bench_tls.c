@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What TLS costs a stream over loopback TCP: one process writes, another reads, first plain and
- * then with TLS (os/tls.h), in turns. For each a JSON line: Gbit/s by the clock, and Gbit/s that a
- * whole core would do by the processor time of the writer and of the reader, which a busy machine
- * changes less.
+ * then with TLS (os/tls/tls.h), in turns. For each a JSON line: Gbit/s by the clock, and Gbit/s
+ * that a whole core would do by the processor time of the writer and of the reader, which a busy
+ * machine changes less.
  *
  *   bench_tls [megabytes [piece [rounds]]]      (needs the program openssl, for a certificate)
  */
@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/address.h"
-#include "os/tls.h"
+#include "os/net/address.h"
+#include "os/tls/tls.h"
 #include "os/uv_world.h"
 
 #define ROOM (1u << 20)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 
 static void add_bits(uint64_t *hash, double v)
 {

@@ -3,8 +3,8 @@
  * is read keeps the limits of the header, and its slices lie within the input. Then the input is a
  * bundle: every COSE operation in it gets a verdict, and with any verdict but SECURITY_OK the
  * bundle stays as it was. */
-#include "bp/codec/cose_key.h"
-#include "bp/codec/security_cose.h"
+#include "bp/codec/security/cose_key.h"
+#include "bp/codec/security/security_cose.h"
 #include "toy_crypto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
  * and with any verdict but SECURITY_OK the bundle stays as it was. What is decrypted or removed
  * leaves a bundle that can be written; and decoded, unless a block was decrypted, which may be
  * malformed. */
-#include "bp/codec/security.h"
+#include "bp/codec/security/security.h"
 #include "toy_crypto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

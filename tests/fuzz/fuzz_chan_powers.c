@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/fading/chan_powers.h"
 
 static void must(bool ok)
 {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/tls.h"
+#include "os/tls/tls.h"
 #include "tests/fuzz/virtual_node.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

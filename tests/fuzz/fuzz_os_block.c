@@ -2,7 +2,7 @@
 /* Blocks of a recording: heads, records and index entries of any octets stay in their bounds. */
 #include <stdlib.h>
 
-#include "os/recording_block.h"
+#include "os/log/recording_block.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/tls_certificate.h"
+#include "os/tls/tls_certificate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analyze/lives.h"
+#include "tools/analyze/bundles/lives.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

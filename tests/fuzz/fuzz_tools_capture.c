@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "tools/analyze/analyze.h"
-#include "tools/analyze/capture.h"
-#include "tools/analyze/emu_input.h"
-#include "tools/analyze/packet.h"
-#include "tools/analyze/pcap_input.h"
-#include "tools/analyze/reassembly.h"
+#include "tools/analyze/input/capture.h"
+#include "tools/analyze/input/emu_input.h"
+#include "tools/analyze/input/packet.h"
+#include "tools/analyze/input/pcap_input.h"
+#include "tools/analyze/input/reassembly.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "node/config/config.h"
-#include "os/host_address.h"
+#include "os/net/host_address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

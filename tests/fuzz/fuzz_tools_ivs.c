@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/ivs_note.h"
+#include "os/log/ivs_note.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

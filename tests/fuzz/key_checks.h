@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a parsed key promises (bp/codec/security_key.h). */
+/* What a parsed key promises (bp/codec/security/security_key.h). */
 #ifndef TESTS_FUZZ_KEY_CHECKS_H
 #define TESTS_FUZZ_KEY_CHECKS_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/security_key.h"
 
 static void require(bool ok)
 {

@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "bp/codec/security.h"
-#include "os/crypto.h"
+#include "bp/codec/security/security.h"
+#include "os/crypto/crypto.h"
 
 enum { KEYS = 4, PIECES = 8, BLOCKS = 4, DATA = 2048 };
 

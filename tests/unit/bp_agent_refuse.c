@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every reason to refuse a bundle, every limit, and what the peer and the counters are told. */
-#include "bp/agent/seen.h"
+#include "bp/agent/admission/seen.h"
 #include "bp_agent_help.h"
 #include "tests/unit/suite.h"
 

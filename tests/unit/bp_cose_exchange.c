@@ -4,8 +4,8 @@
  * what a recipient refuses. */
 #include "bp_cose_help.h"
 
-#include "bp/codec/cose_key.h"
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/cose_key.h"
+#include "bp/codec/security/security_key.h"
 #include "tests/unit/suite.h"
 
 /* A COSE_Key of an example. The two keys of ECDH-SS are no key by themselves. */

@@ -5,7 +5,7 @@
 
 #include "bp_security_help.h"
 
-#include "bp/codec/security_cose.h"
+#include "bp/codec/security/security_cose.h"
 
 #define COSE_PLAIN                                                                                 \
     "9f890700028201692f2f6473742f7376638201692f2f7372632f7376638201662f2f7372632f821b000000"       \

@@ -3,7 +3,7 @@
  * key may be used, and what the messages say. */
 #include "bp_cose_help.h"
 
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/security_key.h"
 #include "tests/unit/suite.h"
 
 static struct security_key key;

@@ -4,7 +4,7 @@
 #include "bp_cose_help.h"
 
 #include "base/cursor.h"
-#include "bp/codec/security_policy.h"
+#include "bp/codec/security/security_policy.h"
 #include "tests/unit/suite.h"
 
 static struct security_ring ring;

@@ -2,8 +2,8 @@
 /* The security policy at an agent: what is verified before what, and what a forgery changes. */
 #include "bp_agent_piece.h"
 
-#include "bp/codec/security_policy.h"
-#include "os/crypto.h"
+#include "bp/codec/security/security_policy.h"
+#include "os/crypto/crypto.h"
 #include "tests/unit/suite.h"
 
 static struct crypto crypto;

@@ -6,8 +6,8 @@
 #include "bp_help.h"
 
 #include "base/rng.h"
-#include "bp/codec/security.h"
-#include "os/crypto.h"
+#include "bp/codec/security/security.h"
+#include "os/crypto/crypto.h"
 
 #define PRIMARY "88070000820282010282028202018202820201820018281a000f4240"
 #define PAYLOAD                                                                                    \

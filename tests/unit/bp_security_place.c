@@ -2,8 +2,8 @@
 /* Security blocks are written and removed around a payload that stays where it is. */
 #include "bp_agent_help.h"
 
-#include "bp/codec/security_policy.h"
-#include "os/crypto.h"
+#include "bp/codec/security/security_policy.h"
+#include "os/crypto/crypto.h"
 #include "tests/unit/suite.h"
 
 static struct crypto crypto;

@@ -3,8 +3,8 @@
  */
 #include "bp_agent_piece.h"
 
-#include "bp/codec/security_policy.h"
-#include "os/crypto.h"
+#include "bp/codec/security/security_policy.h"
+#include "os/crypto/crypto.h"
 #include "tests/unit/suite.h"
 
 #define HALF 10

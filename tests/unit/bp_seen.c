@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "bp/agent/seen.h"
+#include "bp/agent/admission/seen.h"
 #include "tests/unit/suite.h"
 
 #define MAX 1000

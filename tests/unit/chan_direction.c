@@ -3,8 +3,8 @@
  * exactly, the correlation as asked for, and each direction's own law whatever it is. */
 #include <math.h>
 
-#include "channel-emu/chan/chan_fade.h"
-#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/fading/chan_fade.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "tests/unit/suite.h"
 
 #define STEPS 200000u

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "channel-emu/chan/chan_dwell.h"
+#include "channel-emu/chan/fading/chan_dwell.h"
 #include "tests/unit/suite.h"
 
 static void fill(struct trace *t, tick step, uint64_t seed, size_t runs)

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_air.h"
-#include "channel-emu/chan/chan_fade.h"
-#include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_math.h"
+#include "channel-emu/chan/fading/chan_air.h"
+#include "channel-emu/chan/fading/chan_fade.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "tests/unit/suite.h"
 
 /* Al-Habash et al. worked out in Python: Rytov variance, alpha, beta, index. */

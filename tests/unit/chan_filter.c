@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "channel-emu/chan/chan_filter.h"
-#include "channel-emu/chan/chan_law.h"
+#include "channel-emu/chan/fading/chan_filter.h"
+#include "channel-emu/chan/fading/chan_law.h"
 #include "tests/unit/suite.h"
 
 /* The power at some frequencies of a long run, in pieces with a window that lets little through. */

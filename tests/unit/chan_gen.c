@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_stats.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "tests/unit/suite.h"
 
 static void make(struct trace *t, const char *const options[][2], uint64_t steps, uint64_t seed)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_math.h"
+#include "channel-emu/chan/fading/chan_law.h"
 #include "tests/unit/suite.h"
 
 #define DRAWS 40000

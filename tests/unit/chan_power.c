@@ -7,8 +7,8 @@
 
 #include "channel-emu/chan/chan_acm.h"
 #include "channel-emu/chan/chan_code.h"
-#include "channel-emu/chan/chan_power.h"
-#include "channel-emu/chan/chan_receiver.h"
+#include "channel-emu/chan/fading/chan_power.h"
+#include "channel-emu/chan/fading/chan_receiver.h"
 #include "tests/unit/chan_help.h"
 #include "tests/unit/suite.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/fading/chan_powers.h"
 #include "tests/unit/suite.h"
 
 static int read_one(const char *text, double *out)

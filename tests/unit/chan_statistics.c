@@ -3,7 +3,7 @@
  * at the level 0.001, normal ones at four standard deviations; the seeds are fixed. */
 #include <math.h>
 
-#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/fading/chan_gen.h"
 #include "tests/unit/chan_help.h"
 #include "tests/unit/suite.h"
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "channel-emu/chan/chan_air.h"
-#include "channel-emu/chan/chan_fade.h"
-#include "channel-emu/chan/chan_gen.h"
-#include "channel-emu/chan/chan_law.h"
-#include "channel-emu/chan/chan_wind.h"
-#include "channel-emu/chan/chan_zernike.h"
+#include "channel-emu/chan/fading/chan_air.h"
+#include "channel-emu/chan/fading/chan_fade.h"
+#include "channel-emu/chan/fading/chan_gen.h"
+#include "channel-emu/chan/fading/chan_law.h"
+#include "channel-emu/chan/fading/chan_wind.h"
+#include "channel-emu/chan/fading/chan_zernike.h"
 #include "tests/unit/suite.h"
 
 #define RADIAN (M_PI / 180)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "os/lookup.h"
+#include "os/net/lookup.h"
 #include "tests/unit/suite.h"
 
 struct fake_resolver {

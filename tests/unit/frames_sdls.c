@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "frames_help.h"
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 
 struct vector {
     struct frame_format format;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Segments that follow each other (ltp/train.c) are taken in as all others are: two receivers get
- * the same datagrams, of which the one with a sink examines each. All that can be seen of them must
- * be equal after each datagram: verdicts, counters, notices with their data, answers, deadlines.
+ * Segments that follow each other (ltp/receiver/train.c) are taken in as all others are: two
+ * receivers get the same datagrams, of which the one with a sink examines each. All that can be
+ * seen of them must be equal after each datagram: verdicts, counters, notices with their data,
+ * answers, deadlines.
  */
 #include "tests/unit/ltp_pair.h"
 #include "tests/unit/suite.h"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "tests/unit/suite.h"
 
 static struct address at(const char *text)

@@ -5,7 +5,7 @@
 #include <semaphore.h>
 
 #include "os/clock.h"
-#include "os/priority.h"
+#include "os/process/priority.h"
 #include "os/uv_bell.h"
 #include "os/uv_world.h"
 #include "tests/unit/suite.h"

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "tests/unit/suite.h"
 
 struct seen {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "os/arguments.h"
-#include "os/child.h"
+#include "os/process/child.h"
 #include "tests/unit/suite.h"
 
 static int shell(const char *line)

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "tests/unit/suite.h"
 
 /* How far two measures of the offset may be apart on a busy machine. */

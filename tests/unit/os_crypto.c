@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 #include "tests/unit/suite.h"
 
 enum { KEYS = 20, TEXT = 300 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Revocation lists: which are accepted beside trust anchors, and which certificates they revoke. */
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 #include "tests/unit/suite.h"
 #include "tests/unit/tls_help.h"
 

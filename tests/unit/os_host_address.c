@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A numeric address or a host name, as people write it. */
-#include "os/host_address.h"
+#include "os/net/host_address.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "base/err.h"
-#include "os/log_writer.h"
+#include "os/log/log_writer.h"
 #include "tests/unit/suite.h"
 
 #define LONG_MS 600000u /* what waits so long never ends */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Look-ups by the system's resolver, in a loop that does not wait for them. */
-#include "os/lookup.h"
+#include "os/net/lookup.h"
 
 #include <dirent.h>
 #include <stdio.h>

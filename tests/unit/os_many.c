@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "os/clock.h"
-#include "os/udp_many.h"
+#include "os/net/udp_many.h"
 #include "tests/unit/suite.h"
 
 #define LONGEST 65507

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/log_writer.h"
-#include "os/udp_many.h"
+#include "os/log/log_writer.h"
+#include "os/net/udp_many.h"
 #include "tests/unit/failing_memory.h"
 #include "tests/unit/suite.h"
 

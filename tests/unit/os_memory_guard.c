@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/memory_guard.h"
-#include "os/process.h"
+#include "os/process/memory_guard.h"
+#include "os/process/process.h"
 #include "tests/unit/suite.h"
 
 #define BLOCKS 96u

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "os/plain_socket.h"
+#include "os/net/plain_socket.h"
 #include "tests/unit/suite.h"
 
 static struct address local(uint16_t port)

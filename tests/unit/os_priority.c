@@ -2,7 +2,7 @@
 /* Real-time priority is held only while its thread takes less than its share of a processor. */
 #include <sched.h>
 
-#include "os/priority.h"
+#include "os/process/priority.h"
 #include "tests/unit/suite.h"
 
 #define WINDOW PRIORITY_WINDOW

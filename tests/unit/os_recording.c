@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/recording.h"
-#include "os/recording_block.h"
+#include "os/log/recording.h"
+#include "os/log/recording_block.h"
 #include "tests/unit/suite.h"
 
 #define FRAME 1115

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/sandbox.h"
+#include "os/process/sandbox.h"
 #include "tests/unit/suite.h"
 
 static char folder[64], inside[80], shown[80], outside[80];

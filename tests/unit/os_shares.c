@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "os/uv_world.h"
 #include "tests/unit/suite.h"
 

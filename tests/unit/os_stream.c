@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "os/uv_world.h"
 #include "tests/unit/suite.h"
 

@@ -3,7 +3,7 @@
  * sessions live on with the old ones, the loop goes on while they are read; and TLS over the
  * kernel's sockets. */
 #include "base/err.h"
-#include "os/tls.h"
+#include "os/tls/tls.h"
 #include "os/uv_world.h"
 #include "tests/unit/suite.h"
 #include "tests/unit/tls_help.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/crypto.h"
-#include "os/token_keys.h"
+#include "os/crypto/crypto.h"
+#include "os/crypto/token_keys.h"
 #include "tests/unit/suite.h"
 
 #define MODULE "/usr/lib/softhsm/libsofthsm2.so"

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "tests/unit/suite.h"
 
 /* What the next calls of sendmmsg do: 0 as usual; an errno; PART: only the first message. */

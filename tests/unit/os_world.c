@@ -2,7 +2,7 @@
 /* Alarms, the end of rounds, and the kernel's world with its ports on loopback. */
 #include <string.h>
 
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/uv_world.h"
 #include "tests/unit/suite.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "os/address.h"
-#include "os/tls.h"
+#include "os/net/address.h"
+#include "os/tls/tls.h"
 #include "sim/virtual.h"
 #include "tests/unit/tls_help.h"
 

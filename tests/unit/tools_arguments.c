@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "conf/conf_arguments.h"
-#include "os/child.h"
+#include "os/process/child.h"
 #include "tests/unit/suite.h"
 
 struct options {

@@ -5,7 +5,7 @@
 
 #include "node/node_hold.h"
 #include "node/node_security.h"
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 #include "tests/unit/suite.h"
 
 #define COUNT 30

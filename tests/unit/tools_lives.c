@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/unit/suite.h"
-#include "tools/analyze/lives.h"
+#include "tools/analyze/bundles/lives.h"
 
 static const char *why(const char *line)
 {

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "sim/pipes.h"
 #include "tests/unit/suite.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "os/say.h"
+#include "os/log/say.h"
 #include "tests/unit/suite.h"
 
 static const char evil[] = "peer \"dtn://a\n<3>forged\r\x1b[2J\xe2\x80\xae\xff\\\" came";

@@ -10,9 +10,9 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/security_key.h"
 #include "node/node_ivs.h"
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 #include "os/secret_memory.h"
 #include "tests/unit/suite.h"
 

@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "cla/seglog.h"
 #include "tests/unit/suite.h"
-#include "tools/analyze/input.h"
+#include "tools/analyze/input/input.h"
 
 static uint64_t some_number(struct rng *r)
 {

@@ -6,7 +6,7 @@
 
 #include "ltp/segment.h"
 #include "tests/unit/suite.h"
-#include "tools/analyze/ltp_watch.h"
+#include "tools/analyze/watch/ltp_watch.h"
 
 struct scene {
     struct watch_options options;

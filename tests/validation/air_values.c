@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "channel-emu/chan/chan_air.h"
 #include "channel-emu/chan/chan_code.h"
-#include "channel-emu/chan/chan_power.h"
-#include "channel-emu/chan/chan_wind.h"
-#include "channel-emu/chan/chan_zernike.h"
+#include "channel-emu/chan/fading/chan_air.h"
+#include "channel-emu/chan/fading/chan_power.h"
+#include "channel-emu/chan/fading/chan_wind.h"
+#include "channel-emu/chan/fading/chan_zernike.h"
 
 static double index_of(const double *a)
 {

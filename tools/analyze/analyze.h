@@ -17,8 +17,8 @@
 #include "sim/rounds.h"
 #include "tools/analyze/analyze_code.h"
 #include "tools/analyze/analyze_series.h"
-#include "tools/analyze/drop_row.h"
-#include "tools/analyze/seglog_row.h"
+#include "tools/analyze/input/drop_row.h"
+#include "tools/analyze/input/seglog_row.h"
 #include "tools/hist.h"
 
 #define ANALYZE_GAPS_MAX 64

@@ -8,7 +8,7 @@
 
 #include "tools/analyze/analyze_extract.h"
 #include "tools/analyze/analyze_model.h"
-#include "tools/analyze/input.h"
+#include "tools/analyze/input/input.h"
 
 #define OPTIONS_FILES_MAX 256
 #define OPTIONS_PORTS_MAX 64

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/python_run.h"
+#include "os/process/python_run.h"
 
 #define SIGNAL_ROWS (1 << 16)
 

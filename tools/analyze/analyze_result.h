@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "tools/analyze/analyze_model.h"
-#include "tools/analyze/input.h"
-#include "tools/analyze/lives.h"
-#include "tools/analyze/ltp_watch.h"
+#include "tools/analyze/bundles/lives.h"
+#include "tools/analyze/input/input.h"
+#include "tools/analyze/watch/ltp_watch.h"
 
 struct analyze_totals {
     uint64_t files, malformed;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "tools/analyze/ltp_watch.h"
+#include "tools/analyze/watch/ltp_watch.h"
 
 const char analyze_sessions_header[] =
     "originator,session,peer,colour,role,client_service,block_bytes,red_bytes,outcome,"

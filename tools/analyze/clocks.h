@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "base/hash.h"
-#include "tools/analyze/seglog_row.h"
+#include "tools/analyze/input/seglog_row.h"
 
 #define CLOCKS_PAIRS_MAX 64
 #define CLOCKS_BINS 64

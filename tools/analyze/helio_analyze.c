@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "channel-emu/trace/trace_file.h"
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/analyze/analyze_page.h"
 #include "tools/analyze/analyze_result.h"
 #include "tools/analyze/analyze_table.h"

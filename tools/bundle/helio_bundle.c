@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/bundle/helio_bundle_secure.h"
 
 #define FILE_MAX (UINT64_C(1) << 30) /* longest bundle that is read */

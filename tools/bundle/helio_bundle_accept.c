@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "bp/codec/cose_key.h"
+#include "bp/codec/security/cose_key.h"
 #include "os/arguments.h"
 #include "tools/bundle/helio_bundle.h"
 #include "tools/bundle/helio_bundle_secure.h"

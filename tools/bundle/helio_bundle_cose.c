@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/secret.h"
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 #include "os/secret_file.h"
 #include "tools/bundle/helio_bundle.h"
 #include "tools/bundle/helio_bundle_secure.h"

@@ -14,7 +14,7 @@
 
 #include "base/secret.h"
 #include "os/arguments.h"
-#include "os/crypto.h"
+#include "os/crypto/crypto.h"
 #include "os/secret_file.h"
 #include "tools/bundle/helio_bundle.h"
 

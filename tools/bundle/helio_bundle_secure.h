@@ -3,7 +3,7 @@
 #ifndef TOOLS_HELIO_BUNDLE_SECURE_H
 #define TOOLS_HELIO_BUNDLE_SECURE_H
 
-#include "bp/codec/security_key.h"
+#include "bp/codec/security/security_key.h"
 #include "conf/conf_arguments.h"
 
 enum { SECURE_KEYS_MAX = 8 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/printable.h"
-#include "os/local_socket.h"
+#include "os/net/local_socket.h"
 
 static const char *text_of(const json_t *o, const char *key)
 {

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "base/bucket.h"
-#include "os/say_few.h"
-#include "os/udp_io.h"
+#include "os/log/say_few.h"
+#include "os/net/udp_io.h"
 #include "os/world.h"
 #include "tools/cfdp/cfdp_settings.h"
 #include "tools/cfdp/cfdp_store.h"

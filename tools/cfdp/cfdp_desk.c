@@ -13,7 +13,7 @@
 #include "base/printable.h"
 #include "cfdp/tlv.h"
 #include "conf/json_number.h"
-#include "os/local_socket.h"
+#include "os/net/local_socket.h"
 #include "tools/cfdp/cfdp_daemon.h"
 
 #define TALKS_MAX 64

@@ -5,7 +5,7 @@
 
 #include "cfdp/engine.h"
 #include "conf/conf_section.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 #define SETTINGS_REMOTES_MAX 1024
 

@@ -14,7 +14,7 @@
 #include "cfdp/tlv.h"
 #include "conf/conf_arguments.h"
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/cfdp/cfdp_ask.h"
 #include "tools/cfdp/cfdp_daemon.h"
 #include "tools/perf/perf_process.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cla/framed/isp1_unbound.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 struct csts_conn {
     struct isp1_conn isp;

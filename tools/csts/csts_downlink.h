@@ -4,7 +4,7 @@
 #define TOOLS_CSTS_DOWNLINK_H
 
 #include "csts/delivery.h"
-#include "os/say.h"
+#include "os/log/say.h"
 #include "os/world.h"
 #include "tools/csts/csts_conn.h"
 #include "tools/sle/sle_frames_file.h"

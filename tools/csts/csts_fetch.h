@@ -4,7 +4,7 @@
 #define TOOLS_CSTS_FETCH_H
 
 #include "base/slice.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "os/world.h"
 
 enum { FETCH_MAX = 16 << 20 }; /* octets of an answer */

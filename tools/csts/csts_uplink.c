@@ -9,7 +9,7 @@
  */
 #include "tools/csts/csts_uplink.h"
 
-#include "os/address.h"
+#include "os/net/address.h"
 
 enum { FRAMES_AT_ONCE = 256 }; /* before others have their turn */
 

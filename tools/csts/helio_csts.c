@@ -12,7 +12,7 @@
 
 #include "conf/conf_arguments.h"
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "os/secret_file.h"
 
 /* No book has a service of plain frames: both ends agree on its identifier. */

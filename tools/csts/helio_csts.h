@@ -6,8 +6,8 @@
 #include "cla/framed/isp1_conn.h"
 #include "csts/delivery.h"
 #include "csts/forward.h"
-#include "os/address.h"
-#include "os/say.h"
+#include "os/log/say.h"
+#include "os/net/address.h"
 #include "tools/csts/csts_downlink.h"
 #include "tools/sle/sle_when.h"
 

@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "node/aap2/aap2_wire.h"
-#include "os/local_socket.h"
+#include "os/net/local_socket.h"
 
 #define READ_STEP 65536
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 #define ESC "\033["
 #define CTRL_C 3

@@ -5,7 +5,7 @@
 #define TOOLS_FRAMES_FRAMES_COP_H
 
 #include "frames/clcw.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "tools/frames/helio_frames.h"
 
 /* What is heard of each other. Erased: left out by chance (--erase), counted in no other. */

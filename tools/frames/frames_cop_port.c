@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "os/clock.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "tools/frames/frames_cop.h"
 
 enum { FILL_MAX = 1 << 16 };

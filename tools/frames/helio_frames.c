@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/frames/frames_options.h"
 
 const char *argp_program_version = "helio-frames " HELIO_VERSION;

@@ -14,7 +14,7 @@
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
 #include "frames/sdls.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

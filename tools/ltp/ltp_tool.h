@@ -12,7 +12,7 @@
 #include "base/bucket.h"
 #include "cla/seglog.h"
 #include "ltp/ltp.h"
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/world.h"
 #include "tools/ltp/ltp_tool_options.h"
 

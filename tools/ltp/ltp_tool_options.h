@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/tick.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "tools/ltp/ltp_arguments.h"
 
 #define LTP_TOOL_ALL UINT64_MAX /* --red all */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-perf: generates traffic between two nodes and measures it (docs/helio-perf.md). */
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_monitor.h"
 #include "tools/perf/perf_options.h"

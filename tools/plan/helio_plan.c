@@ -13,7 +13,7 @@
 #include "conf/conf_arguments.h"
 #include "os/arguments.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/plan/plans_service.h"
 
 const char *argp_program_version = "helio-plan " HELIO_VERSION;

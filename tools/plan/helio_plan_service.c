@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/perf/perf_process.h"
 #include "tools/plan/helio_plan.h"
 #include "tools/plan/plans_service.h"

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "conf/conf_value.h"
 #include "conf/json_number.h"
-#include "os/python_run.h"
+#include "os/process/python_run.h"
 #include "tools/plan/helio_plan.h"
 
 #define WIDTH 60

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "conf/conf_value.h"
-#include "os/host_address.h"
+#include "os/net/host_address.h"
 
 #define SESSIONS_ALL 4096 /* heliod's default of import_sessions_all */
 

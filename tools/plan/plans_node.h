@@ -4,7 +4,7 @@
 #ifndef TOOLS_PLAN_PLANS_NODE_H
 #define TOOLS_PLAN_PLANS_NODE_H
 
-#include "os/say.h"
+#include "os/log/say.h"
 #include "tools/perf/perf_link.h"
 
 /* What an end does with its connection. */

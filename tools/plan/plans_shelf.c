@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/store_lock.h"
+#include "os/process/store_lock.h"
 
 #define TEMPORARY ".new"
 

@@ -6,7 +6,7 @@
 #include "tools/sim/stack.h"
 #include "base/err.h"
 #include "os/clock.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "channel-emu/emu/emu_relay_options.h"
 #include "channel-emu/scenario/scenario_links_run.h"
 #include "node/app/apps.h"
-#include "os/log_writer.h"
+#include "os/log/log_writer.h"
 #include "sim/virtual.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_reverse.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/sle/sle_options.h"
 
 struct command {

@@ -5,8 +5,8 @@
 #define TOOLS_SLE_CERTIFICATES_H
 
 #include "base/list.h"
-#include "os/say.h"
-#include "os/tls.h"
+#include "os/log/say.h"
+#include "os/tls/tls.h"
 #include "os/world.h"
 
 #define CERTIFICATES_WAITING 512 /* connections; further ones are reset */

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "os/clock.h"
-#include "os/local_socket.h"
+#include "os/net/local_socket.h"
 #include "tools/sle/helio_sle.h"
 #include "tools/sle/sle_control.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches of os/udp_io.h. What can go wrong: nobody listens, the network refuses, a datagram is too
- * long: counted; the socket is full: waited for, or dropped, as the sender wants it. */
+/* Batches of os/net/udp_io.h. What can go wrong: nobody listens, the network refuses, a datagram is
+ * too long: counted; the socket is full: waited for, or dropped, as the sender wants it. */
 #include "tools/sle/sle_datagrams.h"
 
 #include <errno.h>

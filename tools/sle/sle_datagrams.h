@@ -3,7 +3,7 @@
 #ifndef TOOLS_SLE_DATAGRAMS_H
 #define TOOLS_SLE_DATAGRAMS_H
 
-#include "os/udp_io.h"
+#include "os/net/udp_io.h"
 #include "os/world.h"
 
 /* All 0: not open. */

@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "conf/conf_section.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "sle/engine.h"
 #include "tools/sle/sle_database.h"
 #include "tools/sle/sle_when.h"

@@ -18,7 +18,7 @@
 #include "conf/json_number.h"
 #include "frames/fecf.h"
 #include "os/clock.h"
-#include "os/plain_socket.h"
+#include "os/net/plain_socket.h"
 #include "tools/sle/helio_sle.h"
 #include "tools/sle/sle_modem.h"
 

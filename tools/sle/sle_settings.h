@@ -5,7 +5,7 @@
 #define TOOLS_SLE_SETTINGS_H
 
 #include "conf/conf_section.h"
-#include "os/address.h"
+#include "os/net/address.h"
 #include "sle/provider.h"
 
 #define SETTINGS_INSTANCES_MAX 4096

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/address.h"
+#include "os/net/address.h"
 
 void target_init(struct target *t)
 {

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "os/say.h"
+#include "os/log/say.h"
 #include "os/world.h"
 #include "tools/sle/sle_settings.h"
 

@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "conf/conf_arguments.h"
 #include "os/arguments.h"
-#include "os/process.h"
-#include "os/store_lock.h"
+#include "os/process/process.h"
+#include "os/process/store_lock.h"
 
 const char *argp_program_version = "helio-store " HELIO_VERSION;
 

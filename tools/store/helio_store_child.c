@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "os/child.h"
+#include "os/process/child.h"
 #include "tools/store/helio_store.h"
 
 struct child {

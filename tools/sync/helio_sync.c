@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "os/arguments.h"
-#include "os/process.h"
+#include "os/process/process.h"
 #include "tools/perf/perf_name.h"
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
