@@ -14,7 +14,7 @@
 
 #include "node/node.h"
 #include "node/storage.h"
-#include "os/process/machine_boot.h"
+#include "os/process/process.h"
 
 #define NOTE_EVERY 600 /* seconds */
 

@@ -21,7 +21,7 @@
 #include "bp/codec/security/security_key.h"
 #include "os/crypto/token_keys.h"
 #include "os/private_file.h"
-#include "os/secret_memory.h"
+#include "os/secret.h"
 
 struct reading {
     const char *folder;

@@ -18,7 +18,7 @@
 #include "node/node_keys.h"
 #include "os/crypto/crypto.h"
 #include "os/crypto/token_keys.h"
-#include "os/secret_memory.h"
+#include "os/secret.h"
 
 #define TELL_PAUSE (10 * TICK_S)
 

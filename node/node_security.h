@@ -18,7 +18,7 @@ struct token_keys;
 struct node_security {
     struct crypto crypto;       /* OpenSSL's */
     struct token_keys *tokens;  /* with keys of tokens: what the policy uses */
-    struct security_ring *ring; /* os/secret_memory.h */
+    struct security_ring *ring; /* os/secret.h */
     struct security_policy *policy;
     struct node_ivs *ivs; /* node_ivs.h; NULL: this node has no store */
     uint64_t failures_told;

@@ -8,7 +8,7 @@
 
 #include "base/tick.h"
 #include "bp/agent/agent.h"
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 
 struct node;
 struct node_link;

@@ -30,8 +30,8 @@
 #include "os/clock.h"
 #include "os/net/local_socket.h"
 #include "os/process/memory_guard.h"
-#include "os/process/notify.h"
 #include "os/process/priority.h"
+#include "os/process/process.h"
 #include "os/process/users.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
@@ -48,7 +48,7 @@
 #define MEMORY_BESIDE (UINT64_C(24) << 20)
 
 struct node_handles {
-    const char *manager; /* the service manager's socket (os/process/notify.h); NULL: none */
+    const char *manager; /* the service manager's socket (os/process/process.h); NULL: none */
     bool watched;        /* it expects a notification every few seconds that the loop is running */
     struct alarm second, log_flush;
     struct uv_signals *signals;

@@ -2,7 +2,7 @@
 /* A datagram to the emulator's socket, and its answer. What can go wrong: nobody serves the socket,
  * or nobody answers in time. The system calls are here and in emu_control.c, because the emulator
  * alone has UNIX sockets of datagrams; those of os/net/local_socket.h are streams. */
-#include "channel-emu/emu/emu_ask.h"
+#include "channel-emu/emu/emu_control.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "channel-emu/emu/emu_ask.h"
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_control.h"
 #include "conf/conf_arguments.h"

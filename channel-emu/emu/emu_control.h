@@ -43,4 +43,12 @@ void emu_control_show(json_t *o, char answer[EMU_CONTROL_ANSWER_MAX]);
 #define EMU_CONTROL_STATUS "status"
 #define EMU_CONTROL_NOW "now"
 
+/* The other end: questions to a running emulator. */
+/* Is this path short enough for a socket? */
+bool emu_ask_path_ok(const char *path);
+
+/* Sends `text`, and waits at most 5 s for the answer, a text. 0, or -1 with errno. SIGINT, SIGTERM
+ * and SIGHUP end the waiting, and are raised again at its end. */
+int emu_ask(const char *path, const char *text, char answer[EMU_CONTROL_ANSWER_MAX + 1]);
+
 #endif

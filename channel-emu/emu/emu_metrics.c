@@ -4,14 +4,14 @@
  * are written one after the other, each with a sample for each direction. What can go wrong: an
  * emulator does not answer, or its answer is not the expected JSON; it then has no samples.
  */
-#include "channel-emu/emu/emu_metrics.h"
+#include "channel-emu/emu/emu_commands.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/emu/emu_ask.h"
+#include "channel-emu/emu/emu_control.h"
 #include "node/http/http_text.h"
 
 #define PREFIX "heliograph_emu_"

@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/emu/emu_ask.h"
 #include "channel-emu/emu/emu_commands.h"
-#include "channel-emu/emu/emu_metrics.h"
+#include "channel-emu/emu/emu_control.h"
 #include "conf/conf_arguments.h"
 #include "node/http/http_text.h"
 #include "node/http/uv_http.h"

@@ -23,7 +23,7 @@
 #include "cla/framed/frame_pump.h"
 #include "cla/framed/sle_conn.h"
 #include "cla/framed/sle_digest.h"
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 #include "sle/user.h"
 
 #define READY_MAX 64         /* frames that wait to be read */

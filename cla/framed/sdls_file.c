@@ -17,8 +17,7 @@
 #include "cla/framed/sdls_numbers.h"
 #include "conf/conf_section.h"
 #include "os/crypto/crypto.h"
-#include "os/secret_file.h"
-#include "os/secret_memory.h"
+#include "os/secret.h"
 
 struct top {
     char *numbers, *received;

@@ -17,7 +17,7 @@
 #include "base/hex.h"
 #include "cla/ltp/auth.h"
 #include "os/input_file.h"
-#include "os/secret_file.h"
+#include "os/secret.h"
 
 #define HMAC_VALUE 10 /* RFC 5327 §2.1: the leftmost 80 bits */
 #define HMAC_KEY_MIN 16

@@ -9,7 +9,7 @@
 #include "cla/tcpcl/tcpcl_session.h"
 #include "cla/tcpcl/tcpcl_tls.h"
 #include "os/input_file.h"
-#include "os/secret_file.h"
+#include "os/secret.h"
 
 #define AT(field) offsetof(struct tcpcl_config, field)
 

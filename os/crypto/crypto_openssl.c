@@ -17,7 +17,7 @@
 
 #include "base/secret.h"
 #include "os/crypto/crypto_private.h"
-#include "os/secret_memory.h"
+#include "os/secret.h"
 
 static void free_kept(struct kept *k)
 {

@@ -16,8 +16,7 @@
 
 #include "base/err.h"
 #include "base/secret.h"
-#include "os/secret_file.h"
-#include "os/secret_memory.h"
+#include "os/secret.h"
 
 enum { SLOTS_MAX = 64, PIN_MAX = 256 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One secret key of a PKCS #11 token (a hardware security module, a smart card, SoftHSM): found by
- * its URI (RFC 7512), with a session that is logged in. For os/crypto/token_*.c alone; p11-kit loads the
- * modules and reads the URIs.
+ * its URI (RFC 7512), with a session that is logged in. For os/crypto/token_*.c alone; p11-kit
+ * loads the modules and reads the URIs.
  *
  *     init ──► (closed) ──open──► open ──close──► (closed)        the token may be away meanwhile
  */

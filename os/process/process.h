@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process asks of the allocator and of the system's limits, once at its start. */
+/* The process and its surroundings: the allocator, the system's limits, the service manager, the
+ * machine's boot. */
 #ifndef OS_PROCESS_H
 #define OS_PROCESS_H
 
@@ -30,5 +31,16 @@ void file_limit_report(void);
 /* Raises the limit of descriptors to DESCRIPTORS_WANTED, or to the system's maximum. The usual
  * 1,024 is less than the connections of a node. Not for programs that use select(2). */
 void descriptors_raise(void);
+
+/* Notifies a service manager (systemd), over its socket. */
+/* text: "READY=1", "WATCHDOG=1" … socket: its path, an abstract one begins with '@'; NULL or "": no
+ * notification. Returns 0 or HELIO_E*. */
+int notify_send(const char *socket, const char *text);
+
+/* Which boot of the machine this is, for bp/agent/life_clock.h. */
+#define MACHINE_BOOT_BYTES 16
+
+/* All zero: the machine does not say. */
+void machine_boot(uint8_t out[MACHINE_BOOT_BYTES]);
 
 #endif

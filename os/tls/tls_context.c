@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "os/input_file.h"
-#include "os/secret_file.h"
+#include "os/secret.h"
 #include "os/tls/tls_private.h"
 
 #define CHAIN_MAX 65536 /* bytes of the certificates that a peer shows */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 #include "tests/unit/suite.h"
 
 static struct say log_of;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/secret_file.h"
+#include "os/secret.h"
 #include "tests/unit/suite.h"
 
 static char path[64], why[512];

@@ -13,7 +13,7 @@
 #include "bp/codec/security/security_key.h"
 #include "node/node_ivs.h"
 #include "os/crypto/crypto.h"
-#include "os/secret_memory.h"
+#include "os/secret.h"
 #include "tests/unit/suite.h"
 
 static struct crypto crypto;

@@ -11,7 +11,7 @@
 
 #include "base/secret.h"
 #include "os/crypto/crypto.h"
-#include "os/secret_file.h"
+#include "os/secret.h"
 #include "tools/bundle/helio_bundle.h"
 #include "tools/bundle/helio_bundle_secure.h"
 

@@ -15,7 +15,7 @@
 #include "base/secret.h"
 #include "os/arguments.h"
 #include "os/crypto/crypto.h"
-#include "os/secret_file.h"
+#include "os/secret.h"
 #include "tools/bundle/helio_bundle.h"
 
 static int digit_of(char c)

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/bucket.h"
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 #include "os/net/udp_io.h"
 #include "os/world.h"
 #include "tools/cfdp/cfdp_settings.h"

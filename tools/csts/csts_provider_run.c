@@ -19,7 +19,7 @@
 #include "cla/framed/isp1_unbound.h"
 #include "cla/framed/sle_digest.h"
 #include "os/input_file.h"
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 #include "os/process/priority.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"

@@ -4,7 +4,7 @@
 #define TOOLS_CSTS_UPLINK_H
 
 #include "csts/forward.h"
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 #include "tools/csts/csts_conn.h"
 #include "tools/sle/sle_target.h"
 

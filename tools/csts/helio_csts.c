@@ -13,7 +13,7 @@
 #include "conf/conf_arguments.h"
 #include "os/arguments.h"
 #include "os/process/process.h"
-#include "os/secret_file.h"
+#include "os/secret.h"
 
 /* No book has a service of plain frames: both ends agree on its identifier. */
 #define DATA_SERVICE "1.3.112.4.4.1.2.0"

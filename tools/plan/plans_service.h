@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 #include "os/world.h"
 #include "plans/plans_follower.h"
 #include "plans/plans_owner.h"

@@ -37,7 +37,7 @@ struct options {
 /* Setters; what is wrong ends the program. An authority; the identifier of a service instance. */
 argument_setter sle_set_name, sle_set_instance;
 /* Our password, and the peer's, into struct options. Passwords, as hexadecimal digits, are never on
- * a command line, which all users see: they are read from a file (os/secret_file.h; "-": standard
+ * a command line, which all users see: they are read from a file (os/secret.h; "-": standard
  * input). The field points to it. */
 argument_setter sle_set_own_password, sle_set_peer_password;
 /* From an environment variable, if *password is empty. */

@@ -27,7 +27,7 @@
 #include "cla/framed/sle_conn.h"
 #include "cla/framed/sle_digest.h"
 #include "os/log/recording.h"
-#include "os/log/say_few.h"
+#include "os/log/say.h"
 #include "os/net/udp_io.h"
 #include "os/paced.h"
 #include "os/world.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/secret_file.h"
+#include "os/secret.h"
 #include "tools/sle/sle_options.h"
 
 /* ---- values ---- */

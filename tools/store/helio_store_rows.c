@@ -8,7 +8,7 @@
 #include "bp/agent/life_clock.h"
 #include "conf/json_number.h"
 #include "os/clock.h"
-#include "os/process/machine_boot.h"
+#include "os/process/process.h"
 #include "store/store_record.h"
 #include "tools/store/helio_store.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that hold a private key or a password. */
-#ifndef OS_SECRET_FILE_H
-#define OS_SECRET_FILE_H
+/* Private keys and passwords: in files, and in memory. */
+#ifndef OS_SECRET_H
+#define OS_SECRET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -15,5 +16,15 @@ FILE *secret_file_open(const char *path, char *why, size_t why_cap);
  * ends. Returns the length; HELIO_EIO or HELIO_EINVAL (empty, longer, more than a line) with the
  * reason in `why`. "-" as the path is standard input, of any permissions; a pipe will do. */
 int secret_file_line(const char *path, char *out, size_t cap, char *why, size_t why_cap);
+
+/* Memory for keys: not swapped out, and not in core dumps. */
+/*
+ * Returns `len` zeroed bytes; the caller frees them with secret_memory_free. *locked: the kernel
+ * does not swap them out; it may refuse that (RLIMIT_MEMLOCK). If the kernel supports it, core
+ * dumps and children after fork do not contain them. NULL: no memory.
+ */
+void *secret_memory_new(size_t len, bool *locked);
+/* Overwrites the bytes before the kernel gets them back. NULL is allowed. */
+void secret_memory_free(void *p, size_t len);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The permissions are those of the file that was opened, not of its name. A pipe or a device (of a
  * shell's <(…), a service manager) on the command line has no readers but its own. */
-#include "os/secret_file.h"
+#include "os/secret.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/secret.h"
 #include "os/input_file.h"
 
 typedef FILE *opener(const char *path, char *why, size_t why_cap);
@@ -70,4 +72,31 @@ int secret_file_line(const char *path, char *out, size_t cap, char *why, size_t 
         return take_line(path, out, len, cap, why, why_cap);
     snprintf(why, why_cap, "%s: %s", path, failed != 0 ? "cannot be read" : "it is no text");
     return failed != 0 ? HELIO_EIO : HELIO_EINVAL;
+}
+
+/* Pages of their own, since the kernel locks and leaves out whole pages. What can go wrong: memory;
+ * a limit on locked memory, which the caller reports. */
+void *secret_memory_new(size_t len, bool *locked)
+{
+    void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    const int before = errno;
+    *locked = mlock(p, len) == 0;
+    errno = before; /* its ENOMEM is about the limit of locked memory */
+#ifdef MADV_DONTDUMP
+    (void)madvise(p, len, MADV_DONTDUMP);
+#endif
+#ifdef MADV_WIPEONFORK
+    (void)madvise(p, len, MADV_WIPEONFORK);
+#endif
+    return p;
+}
+
+void secret_memory_free(void *p, size_t len)
+{
+    if (p == NULL)
+        return;
+    secret_wipe(p, len);
+    (void)munmap(p, len);
 }
