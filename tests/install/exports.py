@@ -22,9 +22,9 @@ def run(*command, **more):
 def declared(folder):
     """What the headers of the folder declare for the linker."""
     names, listing = set(), OUT / "declared.txt"
-    for header in sorted(folder.glob("*.h")):
+    for header in sorted(folder.rglob("*.h")):
         run(CC, "-x", "c", "-std=c11", f"-I{PREFIX}/include", "-fsyntax-only", "-aux-info", listing, header)
-        names |= {name for path, name in DECLARED.findall(listing.read_text("utf-8")) if Path(path).resolve().parent == folder}
+        names |= {name for path, name in DECLARED.findall(listing.read_text("utf-8")) if Path(path).resolve().is_relative_to(folder)}
         names |= set(CONSTANT.findall(COMMENT.sub(" ", header.read_text("utf-8"))))
     return names
 
