@@ -35,19 +35,27 @@ static bool take_arc(const char **text, uint64_t *arc)
     return true;
 }
 
+bool csts_oid_append(struct csts_oid *oid, const char *arcs)
+{
+    struct csts_oid o = *oid;
+    uint64_t arc;
+    do {
+        if (!take_arc(&arcs, &arc) || !put_arc(&o, arc))
+            return false;
+    } while (*arcs++ == '.');
+    if (arcs[-1] != '\0')
+        return false;
+    *oid = o;
+    return true;
+}
+
 bool csts_oid_parse(const char *text, struct csts_oid *out)
 {
     struct csts_oid o = {0};
     uint64_t first, arc;
     if (!take_arc(&text, &first) || first > 2 || *text++ != '.' || !take_arc(&text, &arc) ||
-        (first < 2 && arc > 39) || !put_arc(&o, first * 40 + arc))
-        return false;
-    while (*text == '.') {
-        text++;
-        if (!take_arc(&text, &arc) || !put_arc(&o, arc))
-            return false;
-    }
-    if (*text != '\0')
+        (first < 2 && arc > 39) || !put_arc(&o, first * 40 + arc) ||
+        (*text == '.' ? !csts_oid_append(&o, text + 1) : *text != '\0'))
         return false;
     *out = o;
     return true;

@@ -27,6 +27,8 @@ bool csts_oid_parse(const char *text, struct csts_oid *out);
 /* The text; false: the octets are none, `text` is "". */
 bool csts_oid_text(const struct csts_oid *oid, char text[CSTS_OID_TEXT]);
 bool csts_oid_same(const struct csts_oid *a, const struct csts_oid *b);
+/* Adds arcs, such as "2.1.1"; false: they are none, or too many: *oid is unchanged. */
+bool csts_oid_append(struct csts_oid *oid, const char *arcs);
 
 /* Object identifiers of the framework: {iso identified-organization(3) 112 ccsds(4) css(4)} is
  * 1.3.112.4.4, under which csts is 1 and cross support resources are 2. */

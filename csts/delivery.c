@@ -105,12 +105,23 @@ static int add_element(struct csts_service *v, struct csts_pdu *p, tick now)
     return HELIO_OK;
 }
 
+struct csts_oid csts_delivery_event(const struct csts_oid *events, enum csts_known which)
+{
+    static const char *const arcs[] = {"1", "2", "3"};
+    struct csts_oid oid = *events;
+    assert(which >= CSTS_DELIVERY_DISCARDED && which <= CSTS_DELIVERY_END);
+    if (events->len == 0 || !csts_oid_append(&oid, arcs[which - CSTS_DELIVERY_DISCARDED]))
+        return csts_known_oid(which);
+    return oid;
+}
+
 static struct csts_pdu event_pdu(const struct csts_service *v, enum csts_known id, tick now)
 {
     struct csts_pdu p = {.kind = CSTS_PDU_NOTIFY};
     p.u.notify.at = assoc_time(v->csts, now);
-    p.u.notify.event = (struct csts_name){
-        .is_procedure = true, .procedure = prime_of(v->delivery), .id = csts_known_oid(id)};
+    p.u.notify.event = (struct csts_name){.is_procedure = true,
+                                          .procedure = prime_of(v->delivery),
+                                          .id = csts_delivery_event(&v->delivery->c.events, id)};
     p.u.notify.kind = CSTS_EVENT_EMPTY;
     return p;
 }
@@ -175,8 +186,10 @@ void assoc_delivery_expire(struct csts_service *v, tick now)
 
 int csts_delivery_set(struct csts_service *v, const struct csts_delivery_config *config)
 {
+    struct csts_oid change = config->change;
     if (v->forward != NULL || v->delivery != NULL || v->link != NULL ||
-        (unsigned)config->production > CSTS_HALTED)
+        (unsigned)config->production > CSTS_HALTED ||
+        (config->change.len == 0 && !csts_production_change(&config->resource, &change)))
         return HELIO_EINVAL;
     struct delivery *d = calloc(1, sizeof *d);
     if (d == NULL || kept_reserve(&v->csts->isp, 1) != HELIO_OK) {
@@ -184,6 +197,7 @@ int csts_delivery_set(struct csts_service *v, const struct csts_delivery_config 
         return HELIO_ENOMEM;
     }
     d->c = *config;
+    d->c.change = change;
     d->c.type = config->type.len == 0 ? csts_known_oid(CSTS_BUFFERED_DATA_DELIVERY) : config->type;
     d->c.buffer_max = config->buffer_max == 0 ? 20 : config->buffer_max;
     d->c.latency = config->latency == 0 ? TICK_S : config->latency;
@@ -267,14 +281,14 @@ void csts_delivery_production(struct csts_service *v, enum csts_production produ
 {
     struct delivery *d = v->delivery;
     uint8_t values[CSTS_PRODUCTION_OCTETS];
-    struct csts_pdu p = event_pdu(v, CSTS_PRODUCTION_CHANGE, now);
+    struct csts_pdu p = event_pdu(v, CSTS_DELIVERY_END, now);
     assert((unsigned)production <= CSTS_HALTED);
     if (production == d->production)
         return;
     d->production = production;
-    p.u.notify.event = csts_production_event(&d->c.resource);
+    p.u.notify.event = csts_production_event(&d->c.resource, &d->c.change);
     p.u.notify.kind = CSTS_EVENT_VALUES;
-    p.u.notify.values = csts_production_write(production, values);
+    p.u.notify.values = csts_production_write(production, &d->c.change, values);
     if (add_event(v, &p, now) == HELIO_OK)
         try_buffer(v, now);
 }

@@ -26,17 +26,22 @@
 
 /* 0 takes the default in brackets. */
 struct csts_delivery_config {
-    bool real_time;                  /* else complete */
-    struct csts_oid type;            /* of a derived procedure [BUFFERED_DATA_DELIVERY] */
-    uint32_t buffer_max;             /* elements of a return buffer [20] */
-    tick latency;                    /* [1 s] */
-    struct csts_oid resource;        /* functional resource type that changes of production name */
+    bool real_time;           /* else complete */
+    struct csts_oid type;     /* of a derived procedure [BUFFERED_DATA_DELIVERY] */
+    uint32_t buffer_max;      /* elements of a return buffer [20] */
+    tick latency;             /* [1 s] */
+    struct csts_oid resource; /* functional resource type that changes of production name */
+    struct csts_oid change;   /* their event [csts_production_change of the resource] */
+    struct csts_oid events; /* above DELIVERY_DISCARDED and the two behind it [as these have it] */
     enum csts_production production; /* at first [CSTS_CONFIGURED] */
 };
 
 /* Makes it a service with this procedure. It must have no other prime procedure, and not be bound.
  * HELIO_EINVAL, HELIO_ENOMEM. */
 int csts_delivery_set(struct csts_service *v, const struct csts_delivery_config *config);
+
+/* The identifier of DELIVERY_DISCARDED, OVERFLOW or END below this one; `events` empty: itself. */
+struct csts_oid csts_delivery_event(const struct csts_oid *events, enum csts_known which);
 
 /* The generation times that the user wants, both included, between START and STOP. NULL: it is not
  * active. */

@@ -345,19 +345,41 @@ bool csts_process_ext_read(struct slice in, bool *report)
     return ber_done(&b);
 }
 
-struct csts_name csts_production_event(const struct csts_oid *resource)
+bool csts_production_change(const struct csts_oid *resource, struct csts_oid *change)
 {
-    return (struct csts_name){
-        .resource = *resource, .instance = 1, .id = csts_known_oid(CSTS_PRODUCTION_CHANGE)};
+    struct csts_oid type;
+    *change = *resource;
+    if (!csts_oid_append(change, "2.1.1"))
+        return false;
+    type = *change;
+    return csts_oid_append(&type, "1");
+}
+
+struct csts_name csts_production_event(const struct csts_oid *resource,
+                                       const struct csts_oid *change)
+{
+    return (struct csts_name){.resource = *resource, .instance = 1, .id = *change};
 }
 
 /* The value is the status, ENUMERATED. */
-struct slice csts_production_write(enum csts_production p, uint8_t out[CSTS_PRODUCTION_OCTETS])
+struct slice csts_production_write(enum csts_production p, const struct csts_oid *change,
+                                   uint8_t out[CSTS_PRODUCTION_OCTETS])
 {
     const uint8_t status[] = {0x0a, 1, (uint8_t)p};
-    const struct csts_value value = {
-        CSTS_VALID, {csts_known_oid(CSTS_PRODUCTION_STATUS), slice_of(status, sizeof status)}};
+    struct csts_value value = {CSTS_VALID, {*change, slice_of(status, sizeof status)}};
+    if (csts_oid_is(change, CSTS_PRODUCTION_CHANGE))
+        value.pdv.oid = csts_known_oid(CSTS_PRODUCTION_STATUS);
+    else
+        (void)csts_oid_append(&value.pdv.oid, "1");
     return slice_of(out, csts_values_write(&value, 1, out, CSTS_PRODUCTION_OCTETS));
+}
+
+bool csts_production_is(const struct csts_name *event)
+{
+    struct csts_oid own;
+    return !event->is_procedure &&
+           (csts_oid_is(&event->id, CSTS_PRODUCTION_CHANGE) ||
+            (csts_production_change(&event->resource, &own) && csts_oid_same(&event->id, &own)));
 }
 
 static void code_last(struct ber *b, struct csts_processing *p)

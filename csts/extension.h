@@ -114,10 +114,18 @@ enum csts_production {
     CSTS_INTERRUPTED = 2,
     CSTS_HALTED = 3
 };
-/* A change of it: the event of a functional resource, and its value. */
+/* A change of it: an event of a functional resource, and its value. SANA's registry has the event
+ * at .2.1.1 of the resource's type, and the type of the value at .1 of the event. The framework's
+ * issue 1 had PRODUCTION_CHANGE with PRODUCTION_STATUS for all resources. */
 #define CSTS_PRODUCTION_OCTETS 64
-struct csts_name csts_production_event(const struct csts_oid *resource);
-struct slice csts_production_write(enum csts_production p, uint8_t out[CSTS_PRODUCTION_OCTETS]);
+/* The event of this type; false: there is no room for its identifier. */
+bool csts_production_change(const struct csts_oid *resource, struct csts_oid *change);
+struct csts_name csts_production_event(const struct csts_oid *resource,
+                                       const struct csts_oid *change);
+struct slice csts_production_write(enum csts_production p, const struct csts_oid *change,
+                                   uint8_t out[CSTS_PRODUCTION_OCTETS]);
+/* Is it one of the two? */
+bool csts_production_is(const struct csts_name *event);
 struct csts_processing {
     bool any; /* a data unit was processed: */
     uint32_t last;

@@ -168,17 +168,21 @@ static void notify_lost(struct csts_service *v, tick now)
 static void notify_production(struct csts_service *v, tick now)
 {
     uint8_t values[CSTS_PRODUCTION_OCTETS];
-    const struct csts_name event = csts_production_event(&v->forward->c.resource);
-    assoc_forward_notify(v, &event, csts_production_write(v->forward->production, values), now);
+    const struct forward *f = v->forward;
+    const struct csts_name event = csts_production_event(&f->c.resource, &f->c.change);
+    assoc_forward_notify(v, &event, csts_production_write(f->production, &f->c.change, values),
+                         now);
 }
 
 /* ---- the host ---- */
 
 int csts_forward_set(struct csts_service *v, const struct csts_forward_config *config)
 {
+    struct csts_oid change = config->change;
     if (v->forward != NULL || v->delivery != NULL || v->link != NULL ||
         csts_oid_is(&v->c.id.type, CSTS_MONITORED_DATA) ||
-        (unsigned)config->production > CSTS_HALTED || (config->sequenced && config->timely))
+        (unsigned)config->production > CSTS_HALTED || (config->sequenced && config->timely) ||
+        (config->change.len == 0 && !csts_production_change(&config->resource, &change)))
         return HELIO_EINVAL;
     struct forward *f = calloc(1, sizeof *f);
     if (f == NULL || kept_reserve(&v->csts->isp, 1) != HELIO_OK) {
@@ -186,6 +190,7 @@ int csts_forward_set(struct csts_service *v, const struct csts_forward_config *c
         return HELIO_ENOMEM;
     }
     f->c = *config;
+    f->c.change = change;
     f->c.queue_max = config->queue_max == 0 ? 4 << 20 : config->queue_max;
     f->c.units_max = config->units_max == 0 ? 256 : config->units_max;
     f->c.frame_min = config->frame_min == 0 ? 1 : config->frame_min;

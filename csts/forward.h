@@ -47,6 +47,7 @@ struct csts_forward_config {
     uint32_t frame_max; /* [65,535] */
     tick latency;       /* timely: frames that are queued longer are discarded; 0: never */
     struct csts_oid resource;        /* functional resource type that changes of production name */
+    struct csts_oid change;          /* their event [csts_production_change of the resource] */
     enum csts_production production; /* at first [CSTS_CONFIGURED] */
 };
 enum { CSTS_UNIT_COST = 128 };

@@ -220,8 +220,10 @@ class DataTest(CstsCase):
         self.assertEqual(self.data("--from", "now", "--to", "+1h", "-t", "300ms")[-1]["frames"], 0)
         self.assertIn("service type not supported", self.data("--data-service", "1.3.112.4.4.1.2.99", *ALL, code=1)[1])
         self.kill()
-        self.provider("--downlink", path, "--data-service", "1.3.112.4.4.1.2.99")
-        self.assertEqual(self.data("--data-service", "1.3.112.4.4.1.2.99", *ALL)[-1]["frames"], 10)
+        self.provider("--downlink", path, "--data-service", "1.3.112.4.4.1.2.99", "--delivery-events", "2.999.5")
+        own = ["--data-service", "1.3.112.4.4.1.2.99", "--delivery-events", "2.999.5", *ALL]
+        *_, end, total = self.data(*own)
+        self.assertEqual((end["event"], total["frames"]), ("end of data", 10))
         self.kill()
         self.provider()
         self.assertIn("the BIND was refused", self.data(*ALL, code=1)[1])

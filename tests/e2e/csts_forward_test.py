@@ -50,7 +50,7 @@ class ForwardTest(CstsCase):
         """A full file interrupts production; a second user, and a provider without an uplink, refuse."""
         self.table()
         path, _ = self.frames(3)
-        self.provider("--uplink", "/dev/full")
+        self.provider("--uplink", "/dev/full", "--production-event", "1.3.112.4.4.1.1.5.2.1.1")
         begun = time.monotonic()
         (*notes, total), why = self.forward(path, "--buffer", "1", "--wait", "100s", code=1)
         self.assertLess(time.monotonic() - begun, 60)

@@ -14,22 +14,27 @@ static struct got {
     uint32_t numbers[GOT_MAX];
     size_t data, events;
     enum csts_known last_event;
+    struct csts_oid id, type; /* of it, and of its value */
     enum csts_production production;
 } got;
 
 static void note_event(const struct csts_notice *n)
 {
     static const enum csts_known known[] = {CSTS_DELIVERY_DISCARDED, CSTS_DELIVERY_OVERFLOW,
-                                            CSTS_DELIVERY_END, CSTS_PRODUCTION_CHANGE};
+                                            CSTS_DELIVERY_END};
+    const struct csts_name *event = &n->pdu.u.notify.event;
     struct slice rest = n->pdu.u.notify.values;
     struct csts_value value;
     got.events++;
-    got.last_event = CSTS_KNOWN_COUNT;
-    for (unsigned i = 0; i < 4; i++)
-        if (csts_oid_is(&n->pdu.u.notify.event.id, known[i]))
+    got.id = event->id;
+    got.last_event = csts_production_is(event) ? CSTS_PRODUCTION_CHANGE : CSTS_KNOWN_COUNT;
+    for (unsigned i = 0; i < 3; i++)
+        if (csts_oid_is(&event->id, known[i]))
             got.last_event = known[i];
-    if (csts_values_next(&rest, &value))
+    if (csts_values_next(&rest, &value)) {
         got.production = (enum csts_production)value.pdv.data.data[2];
+        got.type = value.pdv.oid;
+    }
 }
 
 /* Before the slices are gone. */
@@ -275,6 +280,44 @@ START_TEST(notifications)
 }
 END_TEST
 
+static void expect_oid(const struct csts_oid *oid, const char *text)
+{
+    char is[CSTS_OID_TEXT];
+    ck_assert(csts_oid_text(oid, is));
+    ck_assert_str_eq(is, text);
+}
+
+/* SANA's, those of the framework's issue 1, and ones that both ends agreed upon. */
+START_TEST(identifiers_of_events)
+{
+    static const struct {
+        const char *change, *events, *is, *type, *end;
+    } cases[] = {
+        {NULL, NULL, RESOURCE ".2.1.1", RESOURCE ".2.1.1.1", "1.3.112.4.4.1.1.4.3.2.3"},
+        {"1.3.112.4.4.1.1.5.2.1.1", NULL, "1.3.112.4.4.1.1.5.2.1.1", "1.3.112.4.4.1.1.5.1.1.1",
+         "1.3.112.4.4.1.1.4.3.2.3"},
+        {"2.999.4", "2.999.5", "2.999.4", "2.999.4.1", "2.999.5.3"},
+    };
+    struct csts_delivery_config c = {.buffer_max = 5};
+    if (cases[_i].change != NULL)
+        c.change = oid_of(cases[_i].change);
+    if (cases[_i].events != NULL)
+        c.events = oid_of(cases[_i].events);
+    struct pair p = active_pair(SLE_AUTH_NONE, c);
+    csts_delivery_production(p.service, CSTS_OPERATIONAL, p.now);
+    pump(&p);
+    expect_oid(&got.id, cases[_i].is);
+    expect_oid(&got.type, cases[_i].type);
+    ck_assert_int_eq(got.last_event, _i < 2 ? CSTS_PRODUCTION_CHANGE : CSTS_KNOWN_COUNT);
+    ck_assert_int_eq(got.production, CSTS_OPERATIONAL);
+    ck_assert_int_eq(csts_delivery_end(p.service, p.now), HELIO_OK);
+    pump(&p);
+    expect_oid(&got.id, cases[_i].end);
+    stop(&p);
+    free_pair(&p);
+}
+END_TEST
+
 START_TEST(start_refused)
 {
     struct pair p =
@@ -490,6 +533,7 @@ SUITE(csts_delivery, t)
     tcase_add_test(t, complete_waits);
     tcase_add_test(t, real_time_discards);
     tcase_add_loop_test(t, notifications, 0, 2);
+    tcase_add_loop_test(t, identifiers_of_events, 0, 3);
     tcase_add_loop_test(t, start_refused, 0, 2);
     tcase_add_test(t, too_long);
     tcase_add_test(t, derived);

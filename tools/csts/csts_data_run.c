@@ -123,23 +123,29 @@ static void take_frame(struct receiver *r, const struct csts_transfer *t)
         stop_frames(r);
 }
 
+static bool is_event(const struct receiver *r, const struct csts_notify *n, enum csts_known which)
+{
+    const struct csts_oid id = csts_delivery_event(&r->options->delivery_events, which);
+    return csts_oid_same(&n->event.id, &id);
+}
+
 static void take_event(struct receiver *r, const struct csts_notify *n)
 {
-    const struct csts_oid *id = &n->event.id;
+    const bool end = is_event(r, n, CSTS_DELIVERY_END);
     const char *event = "event";
-    if (csts_oid_is(id, CSTS_DELIVERY_END)) {
+    if (end) {
         event = "end of data";
-    } else if (csts_oid_is(id, CSTS_DELIVERY_DISCARDED)) {
+    } else if (is_event(r, n, CSTS_DELIVERY_DISCARDED)) {
         event = "data discarded";
         r->discarded++;
-    } else if (csts_oid_is(id, CSTS_DELIVERY_OVERFLOW)) {
+    } else if (is_event(r, n, CSTS_DELIVERY_OVERFLOW)) {
         event = "recording buffer overflow";
         r->overflows++;
-    } else if (csts_oid_is(id, CSTS_PRODUCTION_CHANGE)) {
+    } else if (csts_production_is(&n->event)) {
         event = "production";
     }
     print_event(r, n, event);
-    if (csts_oid_is(id, CSTS_DELIVERY_END))
+    if (end)
         stop_frames(r);
 }
 

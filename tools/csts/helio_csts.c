@@ -17,6 +17,8 @@
 
 /* No book has a service of plain frames: both ends agree on its identifier. */
 #define DATA_SERVICE "1.3.112.4.4.1.2.0"
+#define EVENTS_HELP "discarded, overflow, end are its .1, .2, .3 (1.3.112.4.4.1.1.4.3.2)"
+#define FORWARD_RESOURCE "1.3.112.4.4.2.1.80300" /* SANA's of a provider of Forward Frame */
 
 struct command {
     const char *name, *args; /* "helio-csts COMMAND" */
@@ -192,6 +194,13 @@ static void take_figures(struct argp_state *state, char *arg, void *base)
     o->figures = arg;
 }
 
+/* Of both services. */
+static void set_change(struct argp_state *state, const struct argument *row, char *arg, void *base)
+{
+    struct provider_options *o = argument_field(row, base);
+    o->forward.change = o->delivery.change = oid_of(state, arg);
+}
+
 static void check_provider(struct argp_state *state, void *base)
 {
     struct provider_options *o = &((struct options *)base)->provider;
@@ -242,6 +251,11 @@ static const struct argument provider_options[] = {
      .max = 1u << 30, FIELD(provider.forward.queue_max)},
     {"forward-service", 0, "OID", .help = "Of Forward Frame (1.3.112.4.4.1.2.3, unverified)",
      .group = 2, .own = set_oid, FIELD(provider.forward_type)},
+    {"forward-resource", 0, "OID", .help = "Of the uplink (" FORWARD_RESOURCE ")", .group = 2,
+     .own = set_oid, FIELD(provider.forward.resource)},
+    {"production-event", 0, "OID",
+     .help = "Of changed production, the type of its value at .1 (the resource's .2.1.1)",
+     .group = 2, .own = set_change, FIELD(provider)},
     {"downlink", 0, "SOURCE",
      .help = "Data delivery, too: frames of this file, or datagrams to this ADDRESS", .group = 3,
      .own = set_downlink, FIELD(provider)},
@@ -263,6 +277,8 @@ static const struct argument provider_options[] = {
      .type = OPTION_SIZE, .min = 1024, .max = UINT32_MAX, FIELD(provider.downlink.store_max)},
     {"data-service", 0, "OID", .help = "Of the service (1.3.112.4.4.1.2.0, a placeholder)",
      .group = 3, .own = set_oid, FIELD(provider.data_type)},
+    {"delivery-events", 0, "OID", .help = EVENTS_HELP, .group = 3, .own = set_oid,
+     FIELD(provider.delivery.events)},
     NAMES(provider, "STATION", "CENTRE"),
     {0}};
 
@@ -475,6 +491,8 @@ static const struct argument data_options[] = {
      FIELD(data.wait)},
     {"data-service", 0, "OID", .help = "Of the service (1.3.112.4.4.1.2.0, a placeholder)",
      .group = 1, .own = set_oid, FIELD(data.terms.instance.type)},
+    {"delivery-events", 0, "OID", .help = EVENTS_HELP, .group = 1, .own = set_oid,
+     FIELD(data.delivery_events)},
     NAMES(data, "CENTRE", "STATION"),
     {0}};
 
@@ -557,7 +575,7 @@ static struct options defaults(void)
     (void)csts_oid_parse(DATA_SERVICE, &o.provider.data_type);
     o.data.terms.instance.type = o.provider.data_type;
     o.provider.downlink.store_max = 64u << 20;
-    (void)csts_oid_parse("1.3.112.4.4.2.1.10002", &o.provider.forward.resource);
+    (void)csts_oid_parse(FORWARD_RESOURCE, &o.provider.forward.resource);
     (void)csts_oid_parse("1.3.112.4.4.2.1.10003", &o.provider.delivery.resource);
     (void)address_of("127.0.0.1", 5200, &o.provider.listen);
     return o;

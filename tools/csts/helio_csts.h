@@ -71,6 +71,7 @@ struct data_options {
     struct address out_to;
     struct user_when from, to;
     uint64_t frames;
+    struct csts_oid delivery_events; /* as of csts_delivery_config */
     bool json;
     tick time, wait;
 };
