@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "cla/framed/frame_guess.h"
@@ -223,27 +222,12 @@ static enum frame_code_result next_unit(struct frame_line *l, struct slice *unit
     return r;
 }
 
-/* NULL: memory is out. */
-static struct frame_queued *copy_frame(struct slice unit)
-{
-    struct frame_queued *q = malloc(sizeof *q + unit.len);
-    if (q == NULL)
-        return NULL;
-    q->len = (uint32_t)unit.len;
-    memcpy(q->bytes, unit.data, unit.len);
-    return q;
-}
-
 static void queue_frame(struct frame_line *l, struct frame_line_user *u, struct slice unit)
 {
-    struct frame_queued *q = u->queue_len < FRAME_QUEUE_MAX ? copy_frame(unit) : NULL;
-    if (q == NULL) {
+    if (!frame_queue_put(&u->queue, unit)) {
         l->n.unread++;
         return;
     }
-    list_add_tail(&u->queue, &q->node);
-    u->queue_len++;
-    assert(u->queue_len <= FRAME_QUEUE_MAX);
     u->more = true;
     if (u->read)
         alarm_set(u->again, 0);
@@ -261,13 +245,11 @@ static bool keep_frame(struct frame_line *l, struct frame_line_user *u, struct s
 {
     if (l->decode == NULL && !is_secured(l))
         return true; /* the wire has it for so long */
-    struct frame_queued *q = copy_frame(unit);
-    if (q == NULL) {
+    if (!frame_queue_keep(&u->queue, &unit)) {
         l->n.unread++;
         return false;
     }
-    list_add_tail(&u->used, &q->node);
-    (void)judge_frame(l, slice_of(q->bytes, q->len), is_secured(l), f);
+    (void)judge_frame(l, unit, is_secured(l), f);
     return true;
 }
 
@@ -312,14 +294,10 @@ static bool sort_frame(struct frame_line *l, struct frame_line_user *u, struct s
 static bool next_queued(struct frame_line *l, struct frame_line_user *u, struct frame *f,
                         enum frame_verdict *v)
 {
-    if (list_empty(&u->queue))
+    struct slice unit;
+    if (!frame_queue_take(&u->queue, &unit))
         return false;
-    struct frame_queued *q = container_of(list_first(&u->queue), struct frame_queued, node);
-    list_sub(&q->node);
-    list_add_tail(&u->used, &q->node);
-    assert(u->queue_len > 0);
-    u->queue_len--;
-    *v = judge_frame(l, slice_of(q->bytes, q->len), is_secured(l), f);
+    *v = judge_frame(l, unit, is_secured(l), f);
     return true;
 }
 
@@ -346,23 +324,9 @@ void frame_line_pause(struct frame_line *l, struct frame_line_user *u)
         alarm_set(u->again, 0);
 }
 
-static void free_frames(struct list *frames)
-{
-    while (!list_empty(frames)) {
-        struct list *node = list_first(frames);
-        list_sub(node);
-        free(container_of(node, struct frame_queued, node));
-    }
-}
-
 void frame_line_release(struct frame_line_user *u)
 {
-    if (list_empty(&u->used))
-        return;
-    struct list *last = u->used.prev;
-    list_sub(last);
-    free_frames(&u->used);
-    list_add_tail(&u->used, last);
+    frame_queue_release(&u->queue);
 }
 
 /* By another one than this. */
@@ -377,8 +341,8 @@ static bool is_held(const struct frame_line *l, const struct frame_line_user *bu
 bool frame_line_fill(struct frame_line *l, struct frame_line_user *u)
 {
     bool held = is_held(l, u);
-    assert(list_empty(&u->queue));
-    free_frames(&u->used);
+    assert(u->queue.len == 0);
+    frame_queue_clear(&u->queue);
     return !held && l->wire->ops->fill(l->wire);
 }
 
@@ -507,9 +471,7 @@ bool frame_line_join(struct frame_line *l, struct frame_line_user *u)
            u->again != NULL);
     if (find_user(l, u->vcid) != NULL)
         return false;
-    list_init(&u->queue);
-    list_init(&u->used);
-    u->queue_len = 0;
+    frame_queue_init(&u->queue);
     u->due = u->stated = false;
     u->wants = true;
     list_add_tail(&l->users, &u->node);
@@ -521,10 +483,7 @@ void frame_line_leave(struct frame_line *l, struct frame_line_user *u)
     assert(find_user(l, u->vcid) == u);
     (void)l; /* without assertions */
     list_sub(&u->node);
-    free_frames(&u->queue);
-    free_frames(&u->used);
-    u->queue_len = 0;
-    assert(list_empty(&u->queue) && list_empty(&u->used));
+    frame_queue_fini(&u->queue);
 }
 
 /* ---- begin and end ---- */

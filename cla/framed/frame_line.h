@@ -9,12 +9,11 @@
 
 #include "base/list.h"
 #include "cla/framed/frame_code.h"
+#include "cla/framed/frame_queue.h"
 #include "cla/framed/frame_secure.h"
 #include "cla/framed/frame_wire.h"
 #include "frames/cltu.h"
 #include "frames/frame.h"
-
-#define FRAME_QUEUE_MAX 1024 /* frames that wait for a port while another one reads */
 
 /* Format and identifiers of the frames of one direction. */
 struct frame_way {
@@ -48,13 +47,6 @@ struct frame_line_counters {
 };
 #undef FRAME_LINE_FIELD
 
-/* A frame for a port, in a copy. */
-struct frame_queued {
-    struct list node;
-    uint32_t len;
-    uint8_t bytes[];
-};
-
 /* A virtual channel of it; lies in its port. */
 struct frame_line_user {
     struct list node;
@@ -66,9 +58,7 @@ struct frame_line_user {
     bool wants;          /* it needs the wire for the time being */
     bool stated;         /* `state` is due */
     struct alarm *again; /* the port's */
-    struct list queue;   /* of struct frame_queued: not read yet; read, and still in use */
-    struct list used;
-    size_t queue_len;
+    struct frame_queue queue;
     /* The wire is ready; as there. It may leave the line. */
     void (*ready)(struct frame_line_user *u, bool readable, bool writable);
     /* wire->leaves or wire->arrives are others now; likewise. */

@@ -93,11 +93,13 @@ START_TEST(each_kind)
                                                              : 512;
             k.cadu_randomise = code % 3;
             k.cadu_basis = code % 2;
+            /* as many CADUs of each code: short frames carry fewer datagrams */
+            const size_t datagrams = 300 * (size_t)k.out.length / 1115;
             begin(&k);
-            send_drawn(&w.a, 300);
+            send_drawn(&w.a, datagrams);
             struct frame_port_counters a = count_of(&w.a), b = count_of(&w.b);
             ck_assert_uint_eq(w.flight[0].len, lengths[code]);
-            ck_assert(w.b.got == 300 && a.sent.frames == w.flying && a.wire.out == w.flying);
+            ck_assert(w.b.got == datagrams && a.sent.frames == w.flying && a.wire.out == w.flying);
             ck_assert(b.cadus && b.wire.in == w.flying && b.wire.skipped_bytes == 0);
             ck_assert(b.received.lost == 0 && b.line.cadu_erred == 0 &&
                       b.line.cadu_sync_losses == 0);
