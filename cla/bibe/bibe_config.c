@@ -67,6 +67,12 @@ int bibe_check(const void *config, const char **key, char *why, size_t why_cap)
     int rc = check_endpoint(&k->local, false, "local", key, why, why_cap);
     if (rc == 0)
         rc = check_endpoint(&k->remote, custody, "remote", key, why, why_cap);
+    if (rc == 0 && custody && k->timer <= k->signal_after) {
+        *key = "custody.timer";
+        snprintf(why, why_cap,
+                 "the peer, too, may collect confirmations for custody.signal_after; write more");
+        rc = HELIO_EINVAL;
+    }
     if (rc == 0 && custody && k->segment > 0) {
         *key = "segment";
         snprintf(why, why_cap, "with custody a bundle is not segmented; leave segment away");

@@ -23,14 +23,14 @@ class StackBibeTest(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def write(self, tunnel="", links=None, routes=None, more=""):
+    def write(self, tunnel="", links=None, routes=None, more="", adapter="ltp-udp", keys="rate: 100Mbit/s, rto: 30ms"):
         """Node 1 and 3 have a tunnel to each other; all that is not for its ends goes by it. `links`, `routes`: more of them,
-        by node."""
+        by node. `adapter`, `keys`: of the links below the tunnel."""
         for number, peer in ((1, 3), (2, None), (3, 1)):
             lines = [f"node: ipn:{number}.0", f"socket: /nowhere/{number}.sock", "store: {durability: none}", more, "links:"]
             for other in ((2,) if number != 2 else (1, 3)):
-                lines.append(f"  - {{name: to-{other}, adapter: ltp-udp, peer: ipn:{other}.0, local: '10.0.{number}.{other}:1113', "
-                             f"remote: '10.0.{other}.{number}:1113', rate: 100Mbit/s, rto: 30ms}}")
+                lines.append(f"  - {{name: to-{other}, adapter: {adapter}, peer: ipn:{other}.0, local: '10.0.{number}.{other}:1113', "
+                             f"remote: '10.0.{other}.{number}:1113', {keys}}}")
             if peer is not None:
                 lines.append(f"  - {{name: tunnel, adapter: bibe, peer: ipn:{peer}.0, local: ipn:{number}.12, "
                              f"remote: ipn:{peer}.12{tunnel}}}")
@@ -101,6 +101,31 @@ class StackBibeTest(unittest.TestCase):
         self.write(", segment: 10kB")
         client, server = self.run_all("-d ipn:3.2000 -D 1M -W 10 -P 50kB -l 1h")
         self.assertEqual((client["bundles_acked"], server["bundles"], server["wrong_crc"], server["duplicates"]), (20, 20, 0, 0))
+
+    def test_custody(self):
+        """Over links that lose a fifth of their datagrams and have no retransmission: the tunnel's ends recover all of it."""
+        with open(self.path("link.yaml"), "w", encoding="utf-8") as f:
+            f.write("both: {delay: 5ms, erasures: {iid: 0.2}}\n")
+        self.write(", custody: {mode: on, timer: 200ms, signal_after: 20ms}", adapter="udp", keys="rate: 20Mbit/s")
+        client, server = self.run_all("-d ipn:3.2000 -D 300k -W 32 -P 1kB -l 1h --linger 5s")
+        self.assertEqual((client["bundles_acked"], server["bundles"], server["wrong_crc"], server["duplicates"]), (300, 300, 0, 0))
+        sent, came = self.tunnel(1), self.tunnel(3)
+        self.assertGreater(sent["custody"]["lost"], 60)  # 300 bundles, over two links in each direction
+        self.assertEqual((sent["custody"]["never_issued"], sent["thrown_away"]["forged"]), (0, 0))
+        self.assertEqual(sent["custody"]["released"], sent["bundles_sent"])
+        self.assertLess(came["custody"]["signals_sent"], came["custody"]["confirmed"])
+        self.assertEqual(len(self.rows(2, "refused")), 0)
+
+    def test_custody_refused(self):
+        """The node at the end has no room (a rule's rate): it refuses custody, and the bundles stay at the first node."""
+        self.write(", custody: {mode: on, timer: 3s}", adapter="udp", keys="rate: 20Mbit/s")
+        with open(self.path("n3.yaml"), "a", encoding="utf-8") as f:
+            f.write("rules:\n  - {peer: ipn:1.0, way: in, from: 'ipn:*.*', to: 'ipn:*.*', rate: 2, burst: 2}\n")
+        client, server = self.run_all("-d ipn:3.2000 -D 20k -W 20 -P 1kB -l 1h --ack-timeout 10min --linger 10min")
+        sent = self.tunnel(1)["custody"]
+        self.assertEqual((server["bundles"], server["wrong_crc"], client["bundles_sent"]), (20, 0, 20))
+        self.assertGreaterEqual(sent["refused"], 10)
+        self.assertEqual((sent["lost"], sent["late"]), (0, 0))
 
     def test_into_itself(self):
         """A tunnel whose end is reached through itself: what would go in circles is refused, said, and waits."""

@@ -366,6 +366,10 @@ START_TEST(keys)
     ck_assert_int_eq(cla_find("bibe")->check(&s.config, &key, why, sizeof why), HELIO_EINVAL);
     ck_assert_str_eq(key, "segment");
     s.config.segment = 0;
+    s.config.timer = s.config.signal_after;
+    ck_assert_int_eq(cla_find("bibe")->check(&s.config, &key, why, sizeof why), HELIO_EINVAL);
+    ck_assert_str_eq(key, "custody.timer");
+    s.config.timer = 10 * TICK_S;
     s.config.custody = BIBE_CUSTODY_OFF;
     ck_assert_int_eq(cla_find("bibe")->check(&s.config, &key, why, sizeof why), HELIO_EINVAL);
     ck_assert_str_eq(key, "remote");
