@@ -77,9 +77,9 @@ static void collect_queued(const struct plan_router *r, const struct router_quer
 {
     pq->backlog = out->backlog;
     pq->yields = out->yields;
-    for (size_t i = 0; i < r->ways_len && pq->backlog_len < BACKLOG_MAX; i++) {
-        const uint64_t neighbour = r->ways[i].neighbour;
-        const struct router_link state = q->links->at(q->links->context, r->ways[i].link);
+    for (size_t i = 0; i < r->next_hops_len && pq->backlog_len < BACKLOG_MAX; i++) {
+        const uint64_t neighbour = r->next_hops[i].neighbour;
+        const struct router_link state = q->links->at(q->links->context, r->next_hops[i].link);
         uint64_t bytes = 0; /* bytes queued before it */
         for (int p = (int)q->priority; p < BUNDLE_PRIORITIES; p++)
             bytes += state.bytes_of[p];
@@ -104,7 +104,8 @@ static uint64_t yields_of(const struct plan_query *pq, uint64_t neighbour)
 }
 
 /* Its contact has begun, and the link has been down for longer than it may take to come up. */
-static bool has_missed(struct plan_router *r, struct way *w, const struct plan_hop *h, tick now)
+static bool has_missed(struct plan_router *r, struct next_hop *w, const struct plan_hop *h,
+                       tick now)
 {
     const struct plan_contact *c = plan_get(r->plan, h->contact);
     assert(c != NULL);
@@ -114,7 +115,7 @@ static bool has_missed(struct plan_router *r, struct way *w, const struct plan_h
     tick since = start > w->down ? start : w->down;
     tick until = tick_add(since, PLAN_ROUTER_GRACE);
     if (now < until)
-        way_check(r, w, until);
+        next_hop_check(r, w, until);
     w->shunned = w->shunned || now >= until;
     return now >= until;
 }
@@ -122,14 +123,16 @@ static bool has_missed(struct plan_router *r, struct way *w, const struct plan_h
 /* Finds a route whose first hop can be used; excludes neighbours until one is found or there is
  * none. */
 static enum plan_reason find_route(struct plan_router *r, const struct router_query *rq,
-                                   struct plan_query *q, uint64_t *excluded, struct way **way)
+                                   struct plan_query *q, uint64_t *excluded,
+                                   struct next_hop **next_hop)
 {
     enum plan_reason reason;
     while ((reason = plan_route_find(r->plan, q, &r->pending)) == PLAN_FOUND) {
         assert(r->pending.hops > 0);
         const struct plan_hop *h = &r->pending.hop[0];
-        *way = way_to(r, h->to);
-        if (*way != NULL && !has_missed(r, *way, h, rq->now) && !way_barred(rq, *way))
+        *next_hop = next_hop_to(r, h->to);
+        if (*next_hop != NULL && !has_missed(r, *next_hop, h, rq->now) &&
+            !next_hop_barred(rq, *next_hop))
             break;
         if (q->excluded_len == EXCLUDED_MAX)
             return PLAN_NO_ROUTE;
@@ -138,17 +141,18 @@ static enum plan_reason find_route(struct plan_router *r, const struct router_qu
     return reason;
 }
 
-static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + BALANCE_WAYS + 2 <= EXCLUDED_MAX,
+static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + BALANCE_LINKS + 2 <= EXCLUDED_MAX,
               "room for all");
 
 /* Excludes the neighbours of links that should be avoided: first both, then only the one that
  * sent it. */
 static enum plan_reason find_best(struct plan_router *r, const struct router_query *q,
-                                  struct plan_query *pq, struct way **way)
+                                  struct plan_query *pq, struct next_hop **next_hop)
 {
     uint64_t excluded[EXCLUDED_MAX];
-    const struct way *from = q->came_from < 0 ? NULL : way_find(r, (uint32_t)q->came_from);
-    const struct way *avoid = q->avoid < 0 ? NULL : way_find(r, (uint32_t)q->avoid);
+    const struct next_hop *from =
+        q->came_from < 0 ? NULL : next_hop_find(r, (uint32_t)q->came_from);
+    const struct next_hop *avoid = q->avoid < 0 ? NULL : next_hop_find(r, (uint32_t)q->avoid);
     enum plan_reason reason = PLAN_NO_ROUTE;
     pq->excluded = excluded;
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -161,7 +165,7 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
             excluded[pq->excluded_len++] = from->neighbour;
         if (both)
             excluded[pq->excluded_len++] = avoid->neighbour;
-        reason = find_route(r, q, pq, excluded, way);
+        reason = find_route(r, q, pq, excluded, next_hop);
         if (reason == PLAN_FOUND || !both)
             break;
     }
@@ -177,17 +181,18 @@ static void copy_route(struct plan_route *to, const struct plan_route *from)
 
 /* Selects among links as good as the pending one: a bundle that is booked stays; others use the
  * link that got fewest bytes (plan_router_balance.c). */
-static struct way *choose_equal(struct plan_router *r, const struct router_query *q,
-                                struct plan_query *pq, struct way *best, const struct booking *own)
+static struct next_hop *choose_equal(struct plan_router *r, const struct router_query *q,
+                                     struct plan_query *pq, struct next_hop *best,
+                                     const struct booking *own)
 {
     const uint64_t first = best->neighbour;
-    if (r->ways_len < 2 || !balance_looks(r, pq->to, first, q->now))
+    if (r->next_hops_len < 2 || !balance_looks(r, pq->to, first, q->now))
         return best;
     memcpy(&r->first, &r->pending, offsetof(struct plan_route, hop) + sizeof r->first.hop[0]);
     copy_route(&r->chosen, &r->pending);
     r->besides[0] = first;
-    for (r->besides_len = 1; r->besides_len < BALANCE_WAYS; r->besides_len++) {
-        struct way *other = NULL;
+    for (r->besides_len = 1; r->besides_len < BALANCE_LINKS; r->besides_len++) {
+        struct next_hop *other = NULL;
         if (find_best(r, q, pq, &other) != PLAN_FOUND || (int64_t)other->link == q->avoid ||
             !balance_equal(&r->first, &r->pending, pq->now))
             break;
@@ -209,7 +214,7 @@ static struct way *choose_equal(struct plan_router *r, const struct router_query
 struct part_query {
     struct plan_router *router;
     const struct router_query *query;
-    struct way *way;
+    struct next_hop *next_hop;
 };
 
 static enum plan_reason find_for_part(void *context, struct plan_query *pq, struct plan_route *out)
@@ -217,12 +222,12 @@ static enum plan_reason find_for_part(void *context, struct plan_query *pq, stru
     struct part_query *p = context;
     assert(out == &p->router->pending);
     (void)out;
-    return find_best(p->router, p->query, pq, &p->way);
+    return find_best(p->router, p->query, pq, &p->next_hop);
 }
 
 /* Bytes of the first part of a bundle that must be divided; 0: it is not divided. */
 static uint64_t find_first_part(struct plan_router *r, const struct router_query *q,
-                                const struct plan_query *pq, struct way **way)
+                                const struct plan_query *pq, struct next_hop **next_hop)
 {
     struct part_query context = {.router = r, .query = q};
     const struct plan_parts parts = {r->plan, find_for_part, &context};
@@ -230,8 +235,8 @@ static uint64_t find_first_part(struct plan_router *r, const struct router_query
     part.yields_len = 0; /* parts are for unbooked volume */
     uint64_t bytes = plan_parts_first(&parts, &part, &r->pending);
     if (bytes > 0)
-        *way = way_to(r, r->pending.hop[0].to);
-    return *way == NULL || bytes == q->bytes ? 0 : bytes;
+        *next_hop = next_hop_to(r, r->pending.hop[0].to);
+    return *next_hop == NULL || bytes == q->bytes ? 0 : bytes;
 }
 
 /* There is no route for the whole bundle for this reason: may parts of it be searched? */
@@ -240,8 +245,8 @@ static bool may_split(const struct router_query *q, enum plan_reason reason)
     return reason != PLAN_FOUND && reason != PLAN_NO_ROUTE && !q->whole && q->bytes > PLAN_PART_MIN;
 }
 
-static struct router_answer answer_route(struct plan_router *r, struct way *way, uint64_t fits,
-                                         tick now)
+static struct router_answer answer_route(struct plan_router *r, struct next_hop *next_hop,
+                                         uint64_t fits, tick now)
 {
     const struct plan_contact *c = plan_get(r->plan, r->pending.hop[0].contact);
     struct plan_range light;
@@ -254,9 +259,9 @@ static struct router_answer answer_route(struct plan_router *r, struct way *way,
     if (begins > now)
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = begins};
     r->pending_id = ++r->ids;
-    way->contact = r->pending.hop[0].contact;
+    next_hop->contact = r->pending.hop[0].contact;
     return (struct router_answer){
-        .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id, .fits = fits};
+        .verdict = ROUTER_LINK, .link = next_hop->link, .booking = r->pending_id, .fits = fits};
 }
 
 static struct router_answer ask_other(struct plan_router *r, const struct router_query *q)
@@ -271,12 +276,12 @@ static struct router_answer ask_other(struct plan_router *r, const struct router
  * one by one (find_route). */
 static void tell_links(struct plan_router *r)
 {
-    uint64_t *to = r->relinked ? malloc((r->ways_len + 1) * sizeof *to) : NULL;
+    uint64_t *to = r->relinked ? malloc((r->next_hops_len + 1) * sizeof *to) : NULL;
     if (to == NULL)
         return;
-    for (size_t i = 0; i < r->ways_len; i++)
-        to[i] = r->ways[i].neighbour;
-    r->relinked = plan_begin_by(r->plan, r->node, to, r->ways_len) < 0;
+    for (size_t i = 0; i < r->next_hops_len; i++)
+        to[i] = r->next_hops[i].neighbour;
+    r->relinked = plan_begin_by(r->plan, r->node, to, r->next_hops_len) < 0;
     free(to);
 }
 
@@ -301,26 +306,26 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     r->pending_priority = priority;
     const uint64_t before = plan_work(r->plan);
     struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
-    struct way *way = NULL;
+    struct next_hop *next_hop = NULL;
     /* What is in the queue is part of the backlog; its volume is its own. */
     const bool held = own != NULL && booking_held(r, own);
     if (held)
         plan_unbook(r->plan, own->route, own->priority);
     collect_queued(r, q, held, &queued, &pq);
-    enum plan_reason reason = find_best(r, q, &pq, &way);
+    enum plan_reason reason = find_best(r, q, &pq, &next_hop);
     r->pending_chosen = false;
     if (reason == PLAN_FOUND)
-        way = choose_equal(r, q, &pq, way, own);
+        next_hop = choose_equal(r, q, &pq, next_hop, own);
     const bool split = may_split(q, reason);
     work_note(r, q, to, !split);
     const bool look = split && until <= q->now;
-    uint64_t fits = look ? find_first_part(r, q, &pq, &way) : 0;
+    uint64_t fits = look ? find_first_part(r, q, &pq, &next_hop) : 0;
     r->totals.answers[reason]++;
     r->totals.parts += fits > 0;
     struct router_answer a = {.verdict = ROUTER_WAIT, .until = until};
     if (reason == PLAN_FOUND || fits > 0) {
-        a = answer_route(r, way, fits, q->now);
-        r->pending_yields = fits > 0 ? 0 : yields_of(&pq, way->neighbour);
+        a = answer_route(r, next_hop, fits, q->now);
+        r->pending_yields = fits > 0 ? 0 : yields_of(&pq, next_hop->neighbour);
     } else if (!split || until <= q->now)
         a = none_answer(r, q, &pq, reason);
     if (reason != PLAN_FOUND)
@@ -335,7 +340,8 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
 static size_t find_all(struct plan_router *r, const struct router_query *q, uint64_t to)
 {
     uint64_t excluded[EXCLUDED_MAX];
-    const struct way *from = q->came_from < 0 ? NULL : way_find(r, (uint32_t)q->came_from);
+    const struct next_hop *from =
+        q->came_from < 0 ? NULL : next_hop_find(r, (uint32_t)q->came_from);
     struct plan_query pq = {.from = r->node,
                             .to = to,
                             .bytes = q->bytes,
@@ -354,8 +360,8 @@ static size_t find_all(struct plan_router *r, const struct router_query *q, uint
     size_t n = plan_route_all(r->plan, &pq, r->all, COPIES_MAX);
     for (size_t i = 0; i < n; i++) {
         const struct plan_hop *h = &r->all[i].hop[0];
-        struct way *w = way_to(r, h->to);
-        if (w == NULL || has_missed(r, w, h, q->now) || way_barred(q, w))
+        struct next_hop *w = next_hop_to(r, h->to);
+        if (w == NULL || has_missed(r, w, h, q->now) || next_hop_barred(q, w))
             continue;
         r->copy_route[r->copies] = i;
         r->copy[r->copies++] = (struct router_copy){.link = w->link, .booking = ++r->ids};
@@ -364,7 +370,7 @@ static size_t find_all(struct plan_router *r, const struct router_query *q, uint
 }
 
 /* A critical bundle uses all routes at once (SABR), any other bundle the best one. */
-static struct router_answer ask_ways(void *router, const struct router_query *q)
+static struct router_answer ask_router(void *router, const struct router_query *q)
 {
     struct plan_router *r = router;
     uint64_t to;
@@ -399,7 +405,7 @@ static const struct plan_route *find_answer(const struct plan_router *r, uint64_
 /* Counts a choice between equal links. */
 static void count_given(struct plan_router *r, struct booking *b)
 {
-    struct way *w = way_find(r, b->link);
+    struct next_hop *w = next_hop_find(r, b->link);
     b->given = w != NULL && r->pending_chosen && b->id == r->pending_id ? b->route->volume : 0;
     if (w != NULL)
         w->given += b->given;
@@ -443,7 +449,7 @@ static void note_plan(void *router, const struct router_note *n)
     /* What was sent has used its volume. */
     if (booking_held(r, b) && n->kind != ROUTER_SENT)
         plan_unbook(r->plan, b->route, b->priority);
-    struct way *w = n->kind == ROUTER_SENT ? NULL : way_find(r, b->link);
+    struct next_hop *w = n->kind == ROUTER_SENT ? NULL : next_hop_find(r, b->link);
     if (w != NULL)
         w->given -= w->given < b->given ? w->given : b->given;
     drop_booking(r, b);
@@ -465,7 +471,7 @@ int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
     r->node = node;
     r->other = *other;
     r->check = TICK_NEVER;
-    r->edge = way_next_edge(r, now);
+    r->edge = next_hop_next_edge(r, now);
     r->relinked = true;
     *out = r;
     return 0;
@@ -483,7 +489,7 @@ void plan_router_free(struct plan_router *r)
     }
     hash_fini(&r->bookings);
     free(r->all);
-    free(r->ways);
+    free(r->next_hops);
     free(r);
 }
 
@@ -505,40 +511,41 @@ struct router plan_router(struct plan_router *r)
 {
     static const struct router_ops ops = {.alike = is_alike,
                                           .by_routes = asks_routes,
-                                          .uses = way_uses,
-                                          .ask = ask_ways,
+                                          .uses = next_hop_uses,
+                                          .ask = ask_router,
                                           .note = note_plan,
-                                          .changed = way_changed,
-                                          .touches = way_touched,
-                                          .deadline = way_deadline,
-                                          .expire = way_expire,
+                                          .changed = next_hop_changed,
+                                          .touches = next_hop_touched,
+                                          .deadline = next_hop_deadline,
+                                          .expire = next_hop_expire,
                                           .work = work_done};
     return (struct router){&ops, r};
 }
 
 int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour)
 {
-    struct way *w = way_find(r, link);
-    if (w == NULL && r->ways_len == r->ways_cap) {
-        size_t more = r->ways_cap == 0 ? 8 : 2 * r->ways_cap;
-        struct way *grown = realloc(r->ways, more * sizeof *grown);
+    struct next_hop *w = next_hop_find(r, link);
+    if (w == NULL && r->next_hops_len == r->next_hops_cap) {
+        size_t more = r->next_hops_cap == 0 ? 8 : 2 * r->next_hops_cap;
+        struct next_hop *grown = realloc(r->next_hops, more * sizeof *grown);
         if (grown == NULL)
             return HELIO_ENOMEM;
-        r->ways = grown;
-        r->ways_cap = more;
+        r->next_hops = grown;
+        r->next_hops_cap = more;
     }
-    w = w == NULL ? &r->ways[r->ways_len++] : w;
-    *w = (struct way){.neighbour = neighbour, .link = link, .shunned = true, .check = TICK_NEVER};
-    r->relinked = r->relinked || way_uses(r, link);
+    w = w == NULL ? &r->next_hops[r->next_hops_len++] : w;
+    *w = (struct next_hop){
+        .neighbour = neighbour, .link = link, .shunned = true, .check = TICK_NEVER};
+    r->relinked = r->relinked || next_hop_uses(r, link);
     return 0;
 }
 
 void plan_router_unlink(struct plan_router *r, uint32_t link)
 {
-    struct way *w = way_find(r, link);
-    r->relinked = r->relinked || way_uses(r, link);
+    struct next_hop *w = next_hop_find(r, link);
+    r->relinked = r->relinked || next_hop_uses(r, link);
     if (w != NULL)
-        *w = r->ways[--r->ways_len];
+        *w = r->next_hops[--r->next_hops_len];
 }
 
 void plan_router_rules(struct plan_router *r, bool keep, const uint64_t *excluded, size_t len)
@@ -558,7 +565,7 @@ uint64_t plan_router_node(const struct plan_router *r)
 void plan_router_changed(struct plan_router *r, tick now)
 {
     r->relinked = true; /* neighbours may have contacts now */
-    r->edge = way_next_edge(r, now);
+    r->edge = next_hop_next_edge(r, now);
 }
 
 void plan_router_ahead(struct plan_router *r, tick ahead, tick now)

@@ -46,11 +46,12 @@ bool balance_equal(const struct plan_route *first, const struct plan_route *othe
            (!waits_for_a_contact(other) || waits_for_a_contact(first));
 }
 
-bool balance_prefers(struct way *way, struct way *other, uint64_t bytes)
+bool balance_prefers(struct next_hop *next_hop, struct next_hop *other, uint64_t bytes)
 {
-    struct way *more = way->given > other->given ? way : other, *less = more == way ? other : way;
+    struct next_hop *more = next_hop->given > other->given ? next_hop : other,
+                    *less = more == next_hop ? other : next_hop;
     const uint64_t lead = LEAD_BUNDLES * bytes > LEAD_BYTES ? LEAD_BUNDLES * bytes : LEAD_BYTES;
     if (more->given - less->given > lead)
         less->given = more->given - lead;
-    return other->given < way->given;
+    return other->given < next_hop->given;
 }

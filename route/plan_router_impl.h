@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the router of contact plans. A `way` is a link of this node with the neighbour at its
- * other end. */
+/* Private to the router of contact plans. A next hop is a link of this node with the neighbour at
+ * its other end. */
 #ifndef ROUTE_PLAN_ROUTER_IMPL_H
 #define ROUTE_PLAN_ROUTER_IMPL_H
 
@@ -9,11 +9,11 @@
 
 #define EXCLUDED_MAX 32  /* neighbours, of one search */
 #define COPIES_MAX 16    /* links of a critical bundle */
-#define BALANCE_WAYS 4   /* equal links that share bundles */
+#define BALANCE_LINKS 4  /* equal links that share bundles */
 #define BALANCE_SLOTS 64 /* destinations known to have one best link only */
 #define SPLITS 256       /* destinations known to be reachable in parts at most */
 
-struct way {
+struct next_hop {
     uint64_t neighbour;
     uint32_t link;
     bool up;
@@ -43,7 +43,7 @@ struct booking {
     uint32_t link;
     /* Its volumes are booked, in this class, in the plan of this number; 0: not booked. */
     uint32_t plan;
-    /* Bytes counted in way.given for it, in a choice between equal links. */
+    /* Bytes counted in next_hop.given for it, in a choice between equal links. */
     uint64_t given;
     enum plan_priority priority;
     bool displaces; /* others of its class: see plan_book_yield */
@@ -65,14 +65,14 @@ struct plan_router {
     bool keep;
     uint64_t excluded[PLAN_ROUTER_EXCLUDED];
     size_t excluded_len;
-    struct way *ways;
-    size_t ways_len, ways_cap;
+    struct next_hop *next_hops;
+    size_t next_hops_len, next_hops_cap;
     /* plan_begin_by must be called again: links to neighbours with contacts have changed. */
     bool relinked;
     struct hash bookings;
     bool touched; /* bundles without a link must be asked for again */
     tick edge;    /* next start or end of a contact of this node */
-    tick check;   /* the earliest way.check */
+    tick check;   /* the earliest next_hop.check */
     struct plan_router_totals totals;
     struct plan_route pending; /* of the last answer */
     enum plan_priority pending_priority;
@@ -81,11 +81,11 @@ struct plan_router {
     bool pending_chosen;             /* it was chosen between equal links */
     struct plan_route first, chosen; /* of these; of the first only the first hop is used */
     /* Neighbours that are excluded in the search for alternatives. */
-    uint64_t besides[BALANCE_WAYS];
+    uint64_t besides[BALANCE_LINKS];
     size_t besides_len;
     struct balance_slot alone[BALANCE_SLOTS];
     struct split splits[SPLITS];
-    tick spent, spent_all;  /* as way.spent: of this node's own bundles; of all */
+    tick spent, spent_all;  /* as next_hop.spent: of this node's own bundles; of all */
     struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: none */
     struct router_copy copy[COPIES_MAX];
     size_t copy_route[COPIES_MAX], copies; /* its index in `all` */
@@ -113,7 +113,7 @@ static inline bool booking_held(const struct plan_router *r, const struct bookin
 bool balance_looks(const struct plan_router *r, uint64_t to, uint64_t neighbour, tick now);
 void balance_alone(struct plan_router *r, uint64_t to, uint64_t neighbour, tick now);
 bool balance_equal(const struct plan_route *first, const struct plan_route *other, tick now);
-bool balance_prefers(struct way *way, struct way *other, uint64_t bytes);
+bool balance_prefers(struct next_hop *next_hop, struct next_hop *other, uint64_t bytes);
 
 /* plan_router_none.c. Both write excluded neighbours to `out` and return their number. always:
  * excluded by the operator, unless they are the destination. declined: their links declined the
@@ -136,22 +136,23 @@ void work_note(struct plan_router *r, const struct router_query *q, uint64_t to,
 void work_spend(struct plan_router *r, const struct router_query *q, uint64_t units, bool looked);
 uint64_t work_done(const void *router); /* as router_ops has it */
 
-/* plan_router_way.c: links, and changes */
-struct way *way_find(const struct plan_router *r, uint32_t link); /* NULL: there is none */
+/* plan_router_next_hop.c: links, and changes */
+struct next_hop *next_hop_find(const struct plan_router *r,
+                               uint32_t link); /* NULL: there is none */
 /* The link to the neighbour; of several the first that is up. NULL: there is none. */
-struct way *way_to(const struct plan_router *r, uint64_t neighbour);
+struct next_hop *next_hop_to(const struct plan_router *r, uint64_t neighbour);
 /* Rules forbid this link; or the bundle must not be fragmented, and is longer than the link
  * permits. */
-bool way_barred(const struct router_query *q, const struct way *w);
+bool next_hop_barred(const struct router_query *q, const struct next_hop *w);
 /* The first start or end of a contact or range of this node after now. */
-tick way_next_edge(const struct plan_router *r, tick now);
+tick next_hop_next_edge(const struct plan_router *r, tick now);
 /* It may have to be asked for again at this time. */
-void way_check(struct plan_router *r, struct way *w, tick at);
+void next_hop_check(struct plan_router *r, struct next_hop *w, tick at);
 /* Functions of router_ops. */
-bool way_uses(const void *router, uint32_t link);
-bool way_changed(void *router, uint32_t link, const struct router_link *state, tick now);
-bool way_touched(const void *router, int link);
-tick way_deadline(const void *router);
-bool way_expire(void *router, tick now);
+bool next_hop_uses(const void *router, uint32_t link);
+bool next_hop_changed(void *router, uint32_t link, const struct router_link *state, tick now);
+bool next_hop_touched(const void *router, int link);
+tick next_hop_deadline(const void *router);
+bool next_hop_expire(void *router, tick now);
 
 #endif

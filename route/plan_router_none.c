@@ -23,7 +23,7 @@ size_t none_declined(const struct plan_router *r, const struct router_query *q, 
 {
     size_t n = 0;
     for (size_t i = 0; i < q->declined_len && i < ROUTER_DECLINED_MAX; i++) {
-        const struct way *w = way_find(r, q->declined[i]);
+        const struct next_hop *w = next_hop_find(r, q->declined[i]);
         if (w != NULL)
             out[n++] = w->neighbour;
     }
@@ -44,9 +44,9 @@ static size_t exclude_forbidden(const struct plan_router *r, const struct router
                                 uint64_t *out, size_t max)
 {
     size_t n = 0;
-    for (size_t i = 0; i < r->ways_len && n < max; i++)
-        if (q->links->at(q->links->context, r->ways[i].link).forbidden)
-            out[n++] = r->ways[i].neighbour;
+    for (size_t i = 0; i < r->next_hops_len && n < max; i++)
+        if (q->links->at(q->links->context, r->next_hops[i].link).forbidden)
+            out[n++] = r->next_hops[i].neighbour;
     return n;
 }
 
@@ -61,8 +61,8 @@ static tick find_arrival(struct plan_router *r, const struct router_query *rq,
     q.expiry = TICK_NEVER;
     while (plan_route_find(r->plan, &q, scratch) == PLAN_FOUND) {
         const uint64_t neighbour = scratch->hop[0].to;
-        const struct way *w = way_to(r, neighbour);
-        if (w != NULL && !way_barred(rq, w) && !exclude_has(r, q.to, neighbour))
+        const struct next_hop *w = next_hop_to(r, neighbour);
+        if (w != NULL && !next_hop_barred(rq, w) && !exclude_has(r, q.to, neighbour))
             return scratch->arrival < like->expiry ? 0 : agent_time(r, scratch->arrival);
         if (q.excluded_len == EXCLUDED_MAX)
             break;
@@ -79,7 +79,8 @@ struct router_answer none_answer(struct plan_router *r, const struct router_quer
                                  const struct plan_query *pq, enum plan_reason reason)
 {
     const tick now = rq->now;
-    const struct way *from = rq->came_from < 0 ? NULL : way_find(r, (uint32_t)rq->came_from);
+    const struct next_hop *from =
+        rq->came_from < 0 ? NULL : next_hop_find(r, (uint32_t)rq->came_from);
     struct plan_query onward = *pq;
     uint64_t never[EXCLUDED_MAX];
     onward.excluded = never;
@@ -90,11 +91,11 @@ struct router_answer none_answer(struct plan_router *r, const struct router_quer
         exclude_forbidden(r, rq, never + onward.excluded_len, EXCLUDED_MAX - onward.excluded_len);
     struct plan_route *scratch = &r->pending;
     bool later = plan_route_find(r->plan, &onward, scratch) == PLAN_FOUND &&
-                 way_to(r, scratch->hop[0].to) != NULL;
+                 next_hop_to(r, scratch->hop[0].to) != NULL;
     bool excluded = later && exclude_has(r, pq->to, scratch->hop[0].to);
     r->pending_id = 0;
     /* Bundles that arrive at the edge, or after it when the machine stalled, are asked for before
-     * way_expire has computed the next one: they must not be refused for that. */
+     * next_hop_expire has computed the next one: they must not be refused for that. */
     const tick until = r->edge > now ? r->edge : now + 1;
     if (later && !excluded)
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = until};

@@ -20,7 +20,8 @@
 
 static tick spent_by(const struct plan_router *r, const struct router_query *q)
 {
-    const struct way *from = q->came_from < 0 ? NULL : way_find(r, (uint32_t)q->came_from);
+    const struct next_hop *from =
+        q->came_from < 0 ? NULL : next_hop_find(r, (uint32_t)q->came_from);
     return from == NULL ? r->spent : from->spent;
 }
 
@@ -32,7 +33,8 @@ tick work_until(const struct plan_router *r, const struct router_query *q)
 
 tick work_stopped(const struct plan_router *r, const struct router_query *q)
 {
-    const struct way *from = q->came_from < 0 ? NULL : way_find(r, (uint32_t)q->came_from);
+    const struct next_hop *from =
+        q->came_from < 0 ? NULL : next_hop_find(r, (uint32_t)q->came_from);
     return from == NULL || from->failing <= WORK_AHEAD ? 0 : from->failing - WORK_AHEAD;
 }
 
@@ -65,7 +67,7 @@ static tick add_spent(tick spent, tick took, tick now)
 
 void work_spend(struct plan_router *r, const struct router_query *q, uint64_t units, bool looked)
 {
-    struct way *from = q->came_from < 0 ? NULL : way_find(r, (uint32_t)q->came_from);
+    struct next_hop *from = q->came_from < 0 ? NULL : next_hop_find(r, (uint32_t)q->came_from);
     tick *own = from == NULL ? &r->spent : &from->spent;
     if (!looked && from != NULL)
         from->failing = add_spent(from->failing, units * WORK_NS * WORK_EACH, q->now);

@@ -95,7 +95,7 @@ void path_fini(struct path *p)
 
 static tick wait_of(const struct path *p)
 {
-    tick wait = p->way == 0 ? WAIT_FIRST : 4 * p->way;
+    tick wait = p->transit == 0 ? WAIT_FIRST : 4 * p->transit;
     wait = wait < WAIT_MIN ? WAIT_MIN : wait;
     return wait << (p->tries < TRIES_SHIFT ? p->tries : TRIES_SHIFT);
 }
@@ -280,7 +280,7 @@ static void judge_earlier(struct path *p, uint64_t number, tick now)
         } else if (f->number + OVERTAKEN < number) {
             list_sub(&f->node);
             tick last = list_empty(&p->lost) ? 0 : flight_in(p->lost.prev)->at;
-            f->at = tick_add(now, is_controlled(p) ? p->back : p->way);
+            f->at = tick_add(now, is_controlled(p) ? p->back : p->transit);
             f->at = f->at < last ? last : f->at;
             list_add_tail(&p->lost, &f->node);
         }
@@ -307,8 +307,8 @@ uint64_t path_input(struct path *p, const struct path_head *h, tick now)
     assert(h->lo <= p->sent && h->len <= p->sent - h->lo && h->number <= p->frames && h->at <= now);
     if (ranges_add(&p->came, h->lo, h->lo + h->len, SIZE_MAX) < 0)
         p->broken = true;
-    p->way = now > h->at ? now - h->at : 1;
-    p->back = p->back == 0 ? p->way : tick_min(p->back, p->way);
+    p->transit = now > h->at ? now - h->at : 1;
+    p->back = p->back == 0 ? p->transit : tick_min(p->back, p->transit);
     if (is_controlled(p))
         send_ack(p, h, now);
     p->heard = p->armed = now;

@@ -40,7 +40,7 @@ struct path {
     struct list acks;   /* with flow: in transit */
     struct flow flow;   /* kind FLOW_NONE: none */
     tick back;          /* with flow: the shortest delay */
-    tick way;           /* that the last one took; 0: not known */
+    tick transit;       /* that the last one took; 0: not known */
     tick heard;         /* when one arrived, or the first was sent after all had arrived */
     tick armed;         /* when the wait for the oldest one began */
     unsigned tries;     /* of the oldest one, without word */

@@ -52,14 +52,14 @@ struct pipe_event pipe_next_event(const struct pipe_end *e)
     if (e->accept.due != TICK_NEVER)
         return e->accept;
     if (e->listener != NULL)
-        return e->way != NULL ? e->way->again : PIPE_NEVER; /* it has no owner yet */
+        return e->direction != NULL ? e->direction->again : PIPE_NEVER; /* it has no owner yet */
     if (e->error < 0)
         return e->end;
     struct pipe_event next = e->room;
-    if (e->way != NULL && comes_before(e->way->again, next))
-        next = e->way->again;
-    if (e->way != NULL && e->reading && comes_before(e->way->come, next))
-        next = e->way->come;
+    if (e->direction != NULL && comes_before(e->direction->again, next))
+        next = e->direction->again;
+    if (e->direction != NULL && e->reading && comes_before(e->direction->come, next))
+        next = e->direction->come;
     if (e->reading && piece != NULL && comes_before(piece->there, next))
         next = piece->there;
     bool ends = e->full || (e->reading && piece == NULL);
@@ -120,7 +120,7 @@ void pipe_fail(struct pipe_end *e, int error)
 
 size_t pipe_most(const struct pipe_end *e)
 {
-    const struct pipe_way *w = e->way;
+    const struct pipe_direction *w = e->direction;
     bool grows = w != NULL && w->path.flow.kind != FLOW_NONE && !w->fixed;
     return grows ? (size_t)flow_buffer(&w->path.flow) : e->most;
 }
@@ -180,9 +180,9 @@ static void do_event(struct pipe_end *e, struct pipe_event what)
 {
     struct pipe_piece *piece = pipe_first_piece(e);
     e->pipes->world->owner = e->owner;
-    if (e->way != NULL && what.number == e->way->again.number) {
+    if (e->direction != NULL && what.number == e->direction->again.number) {
         pipe_repeat(e);
-    } else if (e->way != NULL && what.number == e->way->come.number) {
+    } else if (e->direction != NULL && what.number == e->direction->come.number) {
         pipe_read_come(e);
     } else if (what.number == e->accept.number) {
         struct stream_listener *l = &e->listener->base;
@@ -193,7 +193,7 @@ static void do_event(struct pipe_end *e, struct pipe_event what)
         e->room = PIPE_NEVER;
         e->base.user->writable(e->base.context);
     } else if (what.number == e->end.number) {
-        int error = e->error == 0 && e->way != NULL ? e->way->reset : e->error;
+        int error = e->error == 0 && e->direction != NULL ? e->direction->reset : e->error;
         e->told = true;
         e->base.user->ended(e->base.context,
                             e->full && error == 0 ? helio_from_errno(EPIPE) : error);
@@ -207,7 +207,7 @@ static void free_end(struct pipe_end *e)
 {
     list_sub(&e->node);
     drop_pieces(e);
-    pipe_way_free(e->way);
+    pipe_direction_free(e->direction);
     free(e);
 }
 
@@ -307,9 +307,9 @@ static int connect_to(struct world *w, struct stream **out, const struct stream_
     if (l == NULL)
         return helio_from_errno(ECONNREFUSED);
     struct pipe_end *client = end_new(p, w->owner, false), *server = end_new(p, l->owner, true);
-    bool way = to->path == NULL && p->wire != NULL &&
-               p->wire->between(p->wire->context, w->owner, l->owner);
-    if (client == NULL || server == NULL || (way && !pipe_add_ways(client, server))) {
+    bool direction = to->path == NULL && p->wire != NULL &&
+                     p->wire->between(p->wire->context, w->owner, l->owner);
+    if (client == NULL || server == NULL || (direction && !pipe_add_directions(client, server))) {
         if (client != NULL)
             free_end(client);
         if (server != NULL)
@@ -322,8 +322,8 @@ static int connect_to(struct world *w, struct stream **out, const struct stream_
     server->peer = w->owner;
     server->listener = l;
     *out = &client->base;
-    if (way) {
-        server->way->path.limit = 1; /* until it is known that there is a listener */
+    if (direction) {
+        server->direction->path.limit = 1; /* until it is known that there is a listener */
         pipe_give_octets(server, 1);
     } else {
         server->accept = pipe_event_at(p, 0);
@@ -348,8 +348,8 @@ static void close_end(struct stream *s)
     drop_pieces(e);
     if (other != NULL) {
         other->other = NULL;
-        if (other->way != NULL)
-            pipe_end_way(other);
+        if (other->direction != NULL)
+            pipe_end_direction(other);
         else if (other->error == 0)
             other->end = pipe_event_at(p, delay_to(other));
         other->room = PIPE_NEVER;
@@ -407,7 +407,7 @@ static struct pipe_piece *piece_new(const struct slice *parts, struct buf *const
 /* A write of nothing: `writable` follows when the stream is connected and its buffer has space. */
 static void ask_for_room(struct pipe_end *e)
 {
-    const bool unknown = e->way != NULL && !e->served && e->way->came == 0;
+    const bool unknown = e->direction != NULL && !e->served && e->direction->came == 0;
     if (unknown)
         e->full = true; /* until the other end's first octet has arrived */
     else if (!e->full && e->room.due == TICK_NEVER)
@@ -434,10 +434,10 @@ static size_t write_kept(struct stream *s, const struct slice *parts, struct buf
         len = 0;
     }
     if (piece != NULL) {
-        piece->there = to->way != NULL ? PIPE_NEVER : pipe_event_at(e->pipes, delay_to(to));
+        piece->there = to->direction != NULL ? PIPE_NEVER : pipe_event_at(e->pipes, delay_to(to));
         to->held += len;
         list_add_tail(&to->pieces, &piece->node);
-        if (to->way != NULL)
+        if (to->direction != NULL)
             pipe_give_octets(to, len);
         pipe_wake(e->pipes, pipe_next_event(to));
     }
@@ -456,8 +456,8 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
 static void grow_end(struct stream *s, uint32_t bytes)
 {
     struct pipe_end *e = end_of(s), *client = e->served ? e->other : e;
-    if (e->way != NULL)
-        pipe_way_buffers(e, bytes);
+    if (e->direction != NULL)
+        pipe_direction_buffers(e, bytes);
     else if (client != NULL && bytes > client->most)
         client->most = bytes;
 }
@@ -465,14 +465,14 @@ static void grow_end(struct stream *s, uint32_t bytes)
 static int choose_congestion(struct stream *s, const char *name)
 {
     struct pipe_end *e = end_of(s);
-    return e->way != NULL ? pipe_way_congestion(e, name) : 0;
+    return e->direction != NULL ? pipe_direction_congestion(e, name) : 0;
 }
 
 /* What has arrived by itself is heard of at once. */
 static uint64_t count_unheard(const struct stream *s)
 {
     const struct pipe_end *to = end_of((struct stream *)(uintptr_t)s)->other;
-    return to == NULL ? 0 : to->way != NULL ? path_unheard(&to->way->path) : to->held;
+    return to == NULL ? 0 : to->direction != NULL ? path_unheard(&to->direction->path) : to->held;
 }
 
 static bool find_peer(const struct stream *s, struct address *out)
@@ -535,8 +535,8 @@ void pipes_check(const struct pipes *p)
         }
         assert(held == e->held && held <= e->most);
         assert(e->other == NULL || e->other->other == e);
-        if (e->way != NULL)
-            path_check(&e->way->path);
+        if (e->direction != NULL)
+            path_check(&e->direction->path);
         assert(e->closed || alarm_due(&p->alarm) <= pipe_next_event(e).due);
     }
 }

@@ -22,7 +22,7 @@
 /* Buffer of a stream without a setting, as on Linux. */
 #define PIPE_BYTES 212992
 /* … and of a stream over a channel: the most that Linux uses */
-#define PIPE_WAY_BYTES (4u << 20)
+#define PIPE_DIRECTION_BYTES (4u << 20)
 
 /* What lies between two owners (world.owner). */
 struct pipe_wire {

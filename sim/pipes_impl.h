@@ -50,12 +50,12 @@ struct pipe_end {
     bool told, closed;
     int error; /* of `end` */
     struct pipe_event accept, room, end;
-    size_t owner, peer;   /* peer: of the other end */
-    struct pipe_way *way; /* to here; NULL: what is written arrives by itself */
+    size_t owner, peer;               /* peer: of the other end */
+    struct pipe_direction *direction; /* to here; NULL: what is written arrives by itself */
 };
 
 /* A stream over a channel. Octet 0 begins it, its bytes follow. */
-struct pipe_way {
+struct pipe_direction {
     struct path path;
     uint64_t number; /* of the stream, in its frames */
     size_t from;     /* the writer */
@@ -83,13 +83,13 @@ struct pipe_piece *pipe_first_piece(const struct pipe_end *e);
 size_t pipe_hand_over(struct pipe_end *e, struct pipe_piece *piece, size_t most);
 void pipe_piece_free(struct pipe_piece *piece);
 
-/* pipes_way.c */
-bool pipe_add_ways(struct pipe_end *client, struct pipe_end *server); /* false: no memory */
-void pipe_way_free(struct pipe_way *w);                               /* or NULL */
-void pipe_give_octets(struct pipe_end *e, uint64_t octets);           /* to bring to e */
-void pipe_end_way(struct pipe_end *e); /* the last octet follows what was given */
-void pipe_way_buffers(struct pipe_end *e, uint64_t bytes);
-int pipe_way_congestion(struct pipe_end *e, const char *name);
+/* pipes_direction.c */
+bool pipe_add_directions(struct pipe_end *client, struct pipe_end *server); /* false: no memory */
+void pipe_direction_free(struct pipe_direction *w);                         /* or NULL */
+void pipe_give_octets(struct pipe_end *e, uint64_t octets);                 /* to bring to e */
+void pipe_end_direction(struct pipe_end *e); /* the last octet follows what was given */
+void pipe_direction_buffers(struct pipe_end *e, uint64_t bytes);
+int pipe_direction_congestion(struct pipe_end *e, const char *name);
 void pipe_repeat(struct pipe_end *e);
 void pipe_read_come(struct pipe_end *e);
 

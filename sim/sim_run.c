@@ -170,7 +170,7 @@ bool sim_looked(const struct sim_params *p, uint64_t steps, tick now)
 
 /* From the time at which a segment is sent until it is there: the line may be busy with the one
  * before, by what its time was rounded. */
-static tick longest_way(const struct sim_params *p)
+static tick longest_transit(const struct sim_params *p)
 {
     double bits =
         8 * ((double)p->span.segment_max + (double)p->span.checkpoint_extra + (double)p->overhead);
@@ -425,7 +425,7 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     int rc = build_world(&r);
     r.stats.window_from = p->warmup;
     r.stats.window_to = p->duration;
-    r.stats.way = longest_way(p);
+    r.stats.transit = longest_transit(p);
     if (rc == 0) {
         ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);

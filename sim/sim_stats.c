@@ -203,7 +203,7 @@ void sim_stats_passed(struct sim_stats *s, int type, tick now)
 static bool is_arriving(const struct sim_stats *s, const struct sim_session *n, tick now)
 {
     return n->closed != TICK_NEVER && !n->gaps && n->missing.len == 0 &&
-           tick_add(n->passed, s->way) >= now;
+           tick_add(n->passed, s->transit) >= now;
 }
 
 void sim_stats_parts(const struct sim_stats *s, tick now, uint64_t parts[SIM_STATS_PARTS])

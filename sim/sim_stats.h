@@ -47,7 +47,7 @@ struct sim_stats {
     uint64_t lost, resent, given_up; /* sessions, sessions, blocks */
     uint32_t begun, begun_max;       /* sessions that have sent a segment and are not over */
     tick window_from, window_to;     /* of sim_stats_carried, set by the run; equal: not wanted */
-    tick way;                        /* likewise: the longest from sent to arrived */
+    tick transit;                    /* likewise: the longest from sent to arrived */
     uint64_t offset, length;         /* of the data that was sent last */
     bool fresh;                      /* for the first time */
     bool out_of_memory;

@@ -56,7 +56,7 @@ static void say_sum(struct emu_bridge *b, int dir, FILE *say)
 /* What cannot pass as it would have been on the wire. */
 static void refuse_frame(struct emu_bridge *b, int dir, const struct emu_frame *f, FILE *say)
 {
-    struct emu_way *w = &b->link.way[dir];
+    struct emu_direction *w = &b->link.directions[dir];
     if (f->too_long) {
         w->too_long++;
         say_too_long(b, dir, f, say);
@@ -150,8 +150,8 @@ static void let_out(struct emu_bridge *b, int dir, tick now)
 static void count_before(struct emu_bridge *b)
 {
     for (int dir = 0; dir < 2; dir++) {
-        b->link.way[dir].before = emu_port_drops(b->port[dir]);
-        b->link.way[dir].after = emu_port_unsent(b->port[!dir]);
+        b->link.directions[dir].before = emu_port_drops(b->port[dir]);
+        b->link.directions[dir].after = emu_port_unsent(b->port[!dir]);
     }
 }
 

@@ -29,7 +29,7 @@ static void merge_change(struct chan_change *into, const struct chan_change *c)
         into->bit_error_rate = before.bit_error_rate;
 }
 
-static void keep_change(struct emu_way *w, const struct chan_change *c, tick at)
+static void keep_change(struct emu_direction *w, const struct chan_change *c, tick at)
 {
     assert(w->changed_count <= EMU_CHANGED_MAX);
     if (w->changed_count == EMU_CHANGED_MAX) {
@@ -46,7 +46,7 @@ static void keep_change(struct emu_way *w, const struct chan_change *c, tick at)
     w->changed[w->changed_count++].at = at > w->origin ? at - w->origin : 0;
 }
 
-static int change_values(struct emu_way *w, const struct chan_change *c, tick at)
+static int change_values(struct emu_direction *w, const struct chan_change *c, tick at)
 {
     int rc = chan_change(w->chan, c, at);
     struct chan_change delay = *c;
@@ -59,7 +59,7 @@ static int change_values(struct emu_way *w, const struct chan_change *c, tick at
 }
 
 /* The channels exist. */
-static int change_way(struct emu_way *w, const struct chan_change *c, int link, tick at)
+static int change_direction(struct emu_direction *w, const struct chan_change *c, int link, tick at)
 {
     assert(w->clean != NULL && at >= w->last);
     w->last = at;
@@ -71,12 +71,12 @@ static int change_way(struct emu_way *w, const struct chan_change *c, int link, 
 
 tick emu_link_change_time(const struct emu_link *l, int dir, tick now)
 {
-    const struct emu_way *w = &l->way[dir];
+    const struct emu_direction *w = &l->directions[dir];
     const struct links_line *line = emu_link_line(l, dir);
     tick at = tick_max(tick_max(now + l->bias, w->last), w->let_out);
     for (size_t i = 0; line != NULL && i < line->count; i++) { /* each of them runs the line */
         const struct emu_link *other = line->member[i].owner;
-        at = tick_max(at, other->way[line->member[i].dir].let_out);
+        at = tick_max(at, other->directions[line->member[i].dir].let_out);
     }
     return at;
 }
@@ -85,16 +85,16 @@ int emu_link_change(struct emu_link *l, const struct scenario_change *change, ti
 {
     int rc = 0;
     for (int dir = 0; dir < 2 && rc == 0; dir++) {
-        struct emu_way *w = &l->way[dir];
-        if ((change->way[dir].keys & CHAN_KEY_DELAY) != 0)
-            l->delay_told = tick_max(l->delay_told, change->way[dir].delay);
+        struct emu_direction *w = &l->directions[dir];
+        if ((change->directions[dir].keys & CHAN_KEY_DELAY) != 0)
+            l->delay_told = tick_max(l->delay_told, change->directions[dir].delay);
         if (w->clean != NULL) {
             emu_link_tell(l, dir);
-            rc = change_way(w, &change->way[dir], change->link[dir],
-                            emu_link_change_time(l, dir, now));
+            rc = change_direction(w, &change->directions[dir], change->link[dir],
+                                  emu_link_change_time(l, dir, now));
             continue;
         }
-        merge_change(&w->ahead.way[0], &change->way[dir]);
+        merge_change(&w->ahead.directions[0], &change->directions[dir]);
         w->ahead.link[0] = change->link[dir] != 0 ? change->link[dir] : w->ahead.link[0];
     }
     return rc;
@@ -102,14 +102,14 @@ int emu_link_change(struct emu_link *l, const struct scenario_change *change, ti
 
 int emu_link_change_ahead(struct emu_link *l, int dir)
 {
-    struct emu_way *w = &l->way[dir];
-    int rc = change_way(w, &w->ahead.way[0], w->ahead.link[0], w->last);
+    struct emu_direction *w = &l->directions[dir];
+    int rc = change_direction(w, &w->ahead.directions[0], w->ahead.link[0], w->last);
     w->ahead = (struct scenario_change){.link = {0, 0}};
     return rc;
 }
 
 /* Exempt frames are only delayed, so only delays change for them. */
-int emu_link_clean(struct emu_way *w, const struct chan_config *config)
+int emu_link_clean(struct emu_direction *w, const struct chan_config *config)
 {
     size_t n = 0;
     struct chan_change *delays = calloc(config->change_count + 1, sizeof *delays);

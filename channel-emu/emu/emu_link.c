@@ -43,22 +43,22 @@ static int open_output(struct log_writer **w, const char *path, enum output kind
     return HELIO_EIO;
 }
 
-tick emu_link_bias(const struct scenario_way *w, uint64_t epoch)
+tick emu_link_bias(const struct scenario_direction *w, uint64_t epoch)
 {
     return w->start == START_AT && w->start_time < epoch && epoch < INT64_MAX ? epoch : 0;
 }
 
 static tick choose_bias(const struct scenario *s, uint64_t epoch)
 {
-    tick forward = emu_link_bias(&s->way[EMU_FORWARD], epoch);
-    return forward != 0 ? forward : emu_link_bias(&s->way[EMU_RETURN], epoch);
+    tick forward = emu_link_bias(&s->directions[EMU_FORWARD], epoch);
+    return forward != 0 ? forward : emu_link_bias(&s->directions[EMU_RETURN], epoch);
 }
 
 static tick delay_min(const struct scenario *s)
 {
     tick least = TICK_NEVER;
     for (int i = 0; i < 2; i++) {
-        const struct scenario_way *w = &s->way[i];
+        const struct scenario_direction *w = &s->directions[i];
         if (w->point_count == 0)
             least = tick_min(least, w->delay);
         for (size_t k = 0; k < w->point_count; k++)
@@ -87,9 +87,10 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
     l->bias = choose_bias(s, l->epoch);
     int rc = 0;
     for (int i = 0; i < 2 && rc == 0; i++) {
-        if (s->way[i].rules_len == 0)
+        if (s->directions[i].rules_len == 0)
             continue;
-        rc = ltp_rules_new(&l->way[i].rules, s->way[i].rules, s->way[i].rules_len);
+        rc = ltp_rules_new(&l->directions[i].rules, s->directions[i].rules,
+                           s->directions[i].rules_len);
         if (rc < 0)
             fprintf(say, "helio-emu: rules: %s\n", helio_strerror(rc));
     }
@@ -101,10 +102,10 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
 void emu_link_fini(struct emu_link *l)
 {
     for (int i = 0; i < 2; i++) {
-        chan_free(l->way[i].chan);
-        chan_free(l->way[i].clean);
-        ltp_rules_free(l->way[i].rules);
-        free(l->way[i].changed);
+        chan_free(l->directions[i].chan);
+        chan_free(l->directions[i].clean);
+        ltp_rules_free(l->directions[i].rules);
+        free(l->directions[i].changed);
     }
     log_writer_free(l->drops);
     log_writer_free(l->before);
@@ -133,29 +134,29 @@ static void log_fate(struct emu_link *l, int direction, const struct chan_fate *
     put_row(l, row, fate->data, fate->len);
 }
 
-static void tell_way(struct emu_link *l, int direction)
+static void tell_direction(struct emu_link *l, int direction)
 {
     struct chan_fate fate;
-    if (l->drops == NULL || l->way[direction].chan == NULL)
+    if (l->drops == NULL || l->directions[direction].chan == NULL)
         return;
-    while (chan_fate(l->way[direction].chan, &fate) == 1)
+    while (chan_fate(l->directions[direction].chan, &fate) == 1)
         log_fate(l, direction, &fate);
 }
 
 const struct links_line *emu_link_line(const struct emu_link *l, int dir)
 {
-    return l->among == NULL ? NULL : l->among->at[l->index].way[dir].line;
+    return l->among == NULL ? NULL : l->among->at[l->index].directions[dir].line;
 }
 
 void emu_link_tell(struct emu_link *l, int direction)
 {
     const struct links_line *line = emu_link_line(l, direction);
     if (line == NULL) {
-        tell_way(l, direction);
+        tell_direction(l, direction);
         return;
     }
     for (size_t i = 0; i < line->count; i++)
-        tell_way(line->member[i].owner, line->member[i].dir);
+        tell_direction(line->member[i].owner, line->member[i].dir);
 }
 
 void emu_link_refuse(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival,
@@ -181,9 +182,9 @@ static void log_out(struct emu_link *l, int direction, const struct chan_out *ou
     put_row(l, row, out->data, out->len);
 }
 
-static int begin_way(struct emu_link *l, int dir, tick arrival)
+static int begin_direction(struct emu_link *l, int dir, tick arrival)
 {
-    struct emu_way *w = &l->way[dir];
+    struct emu_direction *w = &l->directions[dir];
     struct chan_config config =
         scenario_chan(&l->settings->scenario, dir, l->started + l->bias, l->started + l->epoch);
     w->origin = config.origin_first ? arrival : config.origin;
@@ -195,17 +196,17 @@ static int begin_way(struct emu_link *l, int dir, tick arrival)
         links_run_fit(l->among, l->index, dir, &config);
     int rc = chan_new(&w->chan, &config);
     if (l->among != NULL)
-        l->among->at[l->index].way[dir].chan = w->chan;
+        l->among->at[l->index].directions[dir].chan = w->chan;
     rc = rc < 0 ? rc : emu_link_clean(w, &config);
     return rc < 0 || !config.live ? rc : emu_link_change_ahead(l, dir);
 }
 
 static int take_arrivals(struct emu_link *l, int dir, tick arrival)
 {
-    struct emu_way *w = &l->way[dir];
+    struct emu_direction *w = &l->directions[dir];
     arrival += l->bias;
     if (w->clean == NULL) {
-        int rc = begin_way(l, dir, arrival);
+        int rc = begin_direction(l, dir, arrival);
         if (rc < 0)
             return rc;
     }
@@ -213,7 +214,7 @@ static int take_arrivals(struct emu_link *l, int dir, tick arrival)
     return 0;
 }
 
-static bool rule_drops(struct emu_link *l, struct emu_way *w, const uint8_t *data, size_t len)
+static bool rule_drops(struct emu_link *l, struct emu_direction *w, const uint8_t *data, size_t len)
 {
     struct ltp_fields ltp;
     if (w->rules == NULL)
@@ -228,7 +229,7 @@ static bool came_late(struct emu_link *l, int dir, const uint8_t *data, size_t l
 {
     if (arrival <= l->closing)
         return false;
-    l->way[dir].after_end++;
+    l->directions[dir].after_end++;
     emu_link_refuse(l, dir, data, len, arrival, chan_reason_name(CHAN_END));
     return true;
 }
@@ -236,7 +237,7 @@ static bool came_late(struct emu_link *l, int dir, const uint8_t *data, size_t l
 int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len, uint64_t tag,
                    unsigned ecn, tick arrival)
 {
-    struct emu_way *w = &l->way[dir];
+    struct emu_direction *w = &l->directions[dir];
     if (came_late(l, dir, data, len, arrival))
         return 0;
     int rc = take_arrivals(l, dir, arrival);
@@ -255,13 +256,13 @@ int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size
         return 0;
     int rc = take_arrivals(l, dir, arrival);
     if (rc == 0)
-        chan_input(l->way[dir].clean, data, len, EMU_EXEMPT, l->way[dir].last);
+        chan_input(l->directions[dir].clean, data, len, EMU_EXEMPT, l->directions[dir].last);
     return rc;
 }
 
 tick emu_link_due(const struct emu_link *l, int dir)
 {
-    const struct emu_way *w = &l->way[dir];
+    const struct emu_direction *w = &l->directions[dir];
     if (w->clean == NULL)
         return TICK_NEVER;
     tick due = tick_min(chan_deadline(w->chan), chan_deadline(w->clean));
@@ -275,7 +276,7 @@ tick emu_link_deadline(const struct emu_link *l)
 
 int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
 {
-    struct emu_way *w = &l->way[dir];
+    struct emu_direction *w = &l->directions[dir];
     if (w->clean == NULL)
         return 0;
     w->let_out = now + l->bias > w->let_out ? now + l->bias : w->let_out;
@@ -295,7 +296,7 @@ int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
 
 void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick now)
 {
-    struct emu_way *w = &l->way[dir];
+    struct emu_direction *w = &l->directions[dir];
     tick late = now > out->due ? now - out->due : 0;
     emu_late_add(&w->late, late);
     emu_pace_frame(l->pace, late);
@@ -308,7 +309,7 @@ void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick
 
 void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, int error)
 {
-    struct emu_way *w = &l->way[dir];
+    struct emu_direction *w = &l->directions[dir];
     w->send_failed++;
     w->send_error = error;
     log_out(l, dir, out, "send", EVENT_NONE);
@@ -380,9 +381,9 @@ tick emu_link_wake(const struct emu_link *l, tick last)
 }
 
 /* All that is inside; the writer is waited for, since nothing else is to be done any more. */
-static void end_way(struct emu_link *l, int dir)
+static void end_direction(struct emu_link *l, int dir)
 {
-    struct emu_way *w = &l->way[dir];
+    struct emu_direction *w = &l->directions[dir];
     struct chan_fate fate;
     if (w->clean == NULL)
         return;
@@ -397,8 +398,8 @@ static void end_way(struct emu_link *l, int dir)
 
 void emu_link_finish(struct emu_link *l)
 {
-    end_way(l, EMU_FORWARD);
-    end_way(l, EMU_RETURN);
+    end_direction(l, EMU_FORWARD);
+    end_direction(l, EMU_RETURN);
     struct log_writer *const all[] = {l->drops, l->before, l->after};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i] != NULL)

@@ -26,7 +26,7 @@ struct emu_link;
 
 /* One direction: its channel, which begins with its first frame, and what the channel cannot count.
  */
-struct emu_way {
+struct emu_direction {
     struct chan *chan;  /* NULL before the first frame */
     struct chan *clean; /* for exempt frames: delay only */
     struct ltp_rules *rules;
@@ -59,7 +59,7 @@ struct emu_way {
 struct emu_link {
     const struct emu_settings *settings; /* borrowed */
     emu_payload *payload;
-    struct emu_way way[2];
+    struct emu_direction directions[2];
     struct links_run *among; /* borrowed; what it has with others; NULL: it is the only one */
     size_t index;            /* among them */
     struct log_writer *drops, *before, *after; /* NULL: not asked for */
@@ -86,7 +86,7 @@ void emu_link_fini(struct emu_link *l);
 /* Offset of the channels' clock to CLOCK_MONOTONIC for this `start`: 0; or, if `start` is before
  * the begin of CLOCK_MONOTONIC, the epoch, so that the clock is the time of day, which begins early
  * enough for every date. */
-tick emu_link_bias(const struct scenario_way *w, uint64_t epoch);
+tick emu_link_bias(const struct scenario_direction *w, uint64_t epoch);
 
 /* A frame arrived, with this ECN field. Stamps of two processors may be out of order by a little:
  * time is held. 0, or HELIO_ENOMEM when it is the first and there is no memory for its channel. */
@@ -159,7 +159,7 @@ void emu_link_hurry(struct emu_link *l);
 /* emu_change.c, for emu_link.c: changes before the direction's channels existed; and the channel of
  * exempt frames. Returns 0 or HELIO_ENOMEM. */
 int emu_link_change_ahead(struct emu_link *l, int dir);
-int emu_link_clean(struct emu_way *w, const struct chan_config *config);
+int emu_link_clean(struct emu_direction *w, const struct chan_config *config);
 /* The transmitter that a direction shares; NULL: its line is its own. */
 const struct links_line *emu_link_line(const struct emu_link *l, int dir);
 /* emu_link.c: writes the fates of the channel, and of those that share its line, to the drop
@@ -184,7 +184,7 @@ const char *emu_report_reason(int i);
 int emu_report_grade(const struct emu_link *l);
 const char *emu_report_grade_name(int grade);
 #define EMU_FAITHFUL 3
-/* Frames that left: those of emu_way that the report counts. */
+/* Frames that left: those of emu_direction that the report counts. */
 struct emu_sums {
     uint64_t in, out, dropped, queued;
 };

@@ -97,10 +97,10 @@ static const struct family {
 
 static void put_one(FILE *f, const struct family *family, const json_t *link, const char *direction)
 {
-    const json_t *way = json_object_get(link, direction);
+    const json_t *counters = json_object_get(link, direction);
     if (family->part != NULL)
-        way = json_object_get(way, family->part);
-    const json_t *value = json_object_get(way, family->key);
+        counters = json_object_get(counters, family->part);
+    const json_t *value = json_object_get(counters, family->key);
     if (!json_is_number(value)) /* no frame has passed yet, or the link has none */
         return;
     put_labels(f, family->name, link, direction);

@@ -168,7 +168,7 @@ static int take_return(struct emu_relay *r, int fd, const struct udp_message *d)
         return into_channel(r, EMU_RETURN, d, 0);
     struct emu_flow *flow = return_flow(r, fd);
     if (flow == NULL) {
-        r->link.way[EMU_RETURN].no_peer += frames_of(d);
+        r->link.directions[EMU_RETURN].no_peer += frames_of(d);
         refuse_all(r, EMU_RETURN, d);
         return 0;
     }
@@ -228,7 +228,7 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
     struct udp_peer *to = target(r, dir, out);
     int fd = dir == EMU_RETURN || flow == NULL ? port->listen_fd : flow->fd;
     if (to == NULL || (dir == EMU_FORWARD && flow == NULL)) {
-        r->link.way[dir].gone++;
+        r->link.directions[dir].gone++;
         emu_link_refuse(&r->link, dir, out->data, out->len, out->entered, "no_peer");
         return false;
     }
@@ -295,8 +295,8 @@ void emu_relay_count(struct emu_relay *r)
     }
     if (r->listen_fd < 0)
         return;
-    r->link.way[EMU_FORWARD].before = udp_many_drops(r->listen_fd);
-    r->link.way[EMU_RETURN].before = sum;
+    r->link.directions[EMU_FORWARD].before = udp_many_drops(r->listen_fd);
+    r->link.directions[EMU_RETURN].before = sum;
 }
 
 int emu_relay_read_all(struct emu_relay *r)

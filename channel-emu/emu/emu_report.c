@@ -35,7 +35,7 @@ const char *emu_report_reason(int i)
     return i < REASONS ? reason_name(i) : NULL;
 }
 
-static const char *const ways[] = {"forward", "return"};
+static const char *const directions[] = {"forward", "return"};
 
 struct summary {
     struct chan_counters chan;
@@ -45,9 +45,9 @@ struct summary {
 
 static double good_share(const struct emu_link *l, int dir, tick from, tick to)
 {
-    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    const struct scenario_direction *o = &l->settings->scenario.directions[dir];
     const struct trace *t = &o->trace.source.trace;
-    tick origin = l->way[dir].origin, a = from, b = to;
+    tick origin = l->directions[dir].origin, a = from, b = to;
     if (!o->trace.source.on || to <= from)
         return 1 - o->iid;
     if (!o->trace.loop && !trace_once(t, origin, o->trace.offset, &a, &b))
@@ -59,8 +59,8 @@ static double good_share(const struct emu_link *l, int dir, tick from, tick to)
 /* Without the shares, for which the whole trace is looked at. */
 static struct summary count_link(const struct emu_link *l, int dir)
 {
-    const struct emu_way *w = &l->way[dir];
-    const uint64_t gap = l->among == NULL ? 0 : l->among->at[l->index].way[dir].gap;
+    const struct emu_direction *w = &l->directions[dir];
+    const uint64_t gap = l->among == NULL ? 0 : l->among->at[l->index].directions[dir].gap;
     struct summary s = {.in = 0};
     if (w->clean != NULL) {
         const struct chan_counters *exempt = chan_counters(w->clean);
@@ -89,7 +89,7 @@ static struct summary count_link(const struct emu_link *l, int dir)
 
 static struct summary summarise_link(const struct emu_link *l, int dir)
 {
-    const struct emu_way *w = &l->way[dir];
+    const struct emu_direction *w = &l->directions[dir];
     struct summary s = count_link(l, dir);
     s.good_share = good_share(l, dir, l->started + l->bias, clock_now() + l->bias);
     s.good_share_active = good_share(l, dir, w->first, w->last);
@@ -125,24 +125,24 @@ __attribute__((format(printf, 4, 5))) static void doubt(struct doubts *d, enum g
 
 static void doubt_lost(struct doubts *d, int dir, uint64_t n, const char *what)
 {
-    doubt(d, LOSSES, n > 0, "%s: %" PRIu64 " %s", ways[dir], n, what);
+    doubt(d, LOSSES, n > 0, "%s: %" PRIu64 " %s", directions[dir], n, what);
 }
 
 static void doubt_time(struct doubts *d, const struct emu_link *l, int dir)
 {
-    const struct emu_way *w = &l->way[dir];
+    const struct emu_direction *w = &l->directions[dir];
     double share = w->late.count == 0 ? 0 : (double)w->late_beyond / (double)w->late.count;
     if (w->late_beyond > 1 && share > LATE_SHARE)
         doubt(d, share > LATE_SHARE_OVERLOAD ? OVERLOAD : TIMING, true,
-              "%s: %" PRIu64 " frames (%.1f %%) left more than %.0f us late, above 1 %%", ways[dir],
-              w->late_beyond, 100 * share, (double)l->tolerance / 1e3);
+              "%s: %" PRIu64 " frames (%.1f %%) left more than %.0f us late, above 1 %%",
+              directions[dir], w->late_beyond, 100 * share, (double)l->tolerance / 1e3);
     doubt(d, OVERLOAD, w->late.max > LATE_MAX && w->late.max > l->tolerance,
-          "%s: a frame left %.1f ms late, above 10 ms", ways[dir], (double)w->late.max / 1e6);
+          "%s: a frame left %.1f ms late, above 10 ms", directions[dir], (double)w->late.max / 1e6);
 }
 
-static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
+static void doubt_direction(struct doubts *d, const struct emu_link *l, int dir)
 {
-    const struct emu_way *w = &l->way[dir];
+    const struct emu_direction *w = &l->directions[dir];
     struct summary s = count_link(l, dir);
     doubt_lost(d, dir, s.dropped[SOCKET], "frames dropped by the kernel before they could be read");
     doubt_lost(d, dir, s.dropped[SUPER], "super-packets, several frames joined, dropped");
@@ -177,8 +177,8 @@ static enum grade find_doubts(struct doubts *d, const struct emu_link *l)
     enum grade worst = FAITHFUL;
     d->len = 0;
     doubt(d, LOSSES, l->ended, "the run ended before its configured end");
-    doubt_way(d, l, EMU_FORWARD);
-    doubt_way(d, l, EMU_RETURN);
+    doubt_direction(d, l, EMU_FORWARD);
+    doubt_direction(d, l, EMU_RETURN);
     doubt_outputs(d, l);
     for (size_t i = 0; i < d->len; i++)
         worst = d->at[i].grade < worst ? d->at[i].grade : worst;
@@ -191,17 +191,17 @@ static enum grade find_doubts(struct doubts *d, const struct emu_link *l)
         for (size_t i = 0; i < (d)->len; i++)                                                      \
             if ((int)(d)->at[i].grade == grade_)
 
-static uint64_t forgotten(const struct emu_way *w)
+static uint64_t forgotten(const struct emu_direction *w)
 {
     return w->rules == NULL ? 0 : ltp_rules_forgotten(w->rules);
 }
 
-static void text_way(const struct emu_link *l, int dir, FILE *to)
+static void text_direction(const struct emu_link *l, int dir, FILE *to)
 {
     struct summary s = summarise_link(l, dir);
-    const struct emu_way *w = &l->way[dir];
+    const struct emu_direction *w = &l->directions[dir];
     fprintf(to, "%-8s in %" PRIu64 " (%" PRIu64 " bytes), out %" PRIu64 " (%" PRIu64 " bytes), ",
-            ways[dir], s.in, s.chan.in_bytes, s.out, w->sent_bytes);
+            directions[dir], s.in, s.chan.in_bytes, s.out, w->sent_bytes);
     fprintf(to,
             "inside %" PRIu64 ", twice %" PRIu64 ", changed %" PRIu64 ", marked %" PRIu64
             "; dropped:",
@@ -216,10 +216,11 @@ static void text_way(const struct emu_link *l, int dir, FILE *to)
             (double)emu_late_quantile(&w->late, 0.5) / 1e3,
             (double)emu_late_quantile(&w->late, 0.99) / 1e3, (double)w->late.max / 1e3,
             w->late_beyond, (double)l->tolerance / 1e3);
-    for (size_t i = 0; i < l->settings->scenario.way[dir].rules_len && w->rules != NULL; i++) {
+    for (size_t i = 0; i < l->settings->scenario.directions[dir].rules_len && w->rules != NULL;
+         i++) {
         struct ltp_rule_count n = ltp_rules_count(w->rules, i);
         fprintf(to, "         rule %s: matched %" PRIu64 ", dropped %" PRIu64 "\n",
-                l->settings->scenario.way[dir].rule_texts[i], n.matched, n.dropped);
+                l->settings->scenario.directions[dir].rule_texts[i], n.matched, n.dropped);
     }
     if (forgotten(w) > 0)
         fprintf(to, "         rules: %" PRIu64 " sessions forgotten, more than are remembered\n",
@@ -257,8 +258,8 @@ void emu_report_text(const struct emu_link *l, FILE *to)
 {
     struct doubts d;
     bool colour = isatty(fileno(to)) == 1;
-    text_way(l, EMU_FORWARD, to);
-    text_way(l, EMU_RETURN, to);
+    text_direction(l, EMU_FORWARD, to);
+    text_direction(l, EMU_RETURN, to);
     enum grade worst = find_doubts(&d, l);
     text_outputs(l, to);
     if (worst == FAITHFUL)
@@ -272,10 +273,10 @@ void emu_report_text(const struct emu_link *l, FILE *to)
 
 static json_t *json_rules(const struct emu_link *l, int dir)
 {
-    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    const struct scenario_direction *o = &l->settings->scenario.directions[dir];
     json_t *list = json_array();
-    for (size_t i = 0; i < o->rules_len && l->way[dir].rules != NULL; i++) {
-        struct ltp_rule_count n = ltp_rules_count(l->way[dir].rules, i);
+    for (size_t i = 0; i < o->rules_len && l->directions[dir].rules != NULL; i++) {
+        struct ltp_rule_count n = ltp_rules_count(l->directions[dir].rules, i);
         json_array_append_new(list,
                               json_pack("{s:s, s:I, s:I}", "rule", o->rule_texts[i], "matched",
                                         (json_int_t)n.matched, "dropped", (json_int_t)n.dropped));
@@ -288,11 +289,11 @@ static double us(tick t)
     return (double)t / 1e3;
 }
 
-static json_t *json_way(const struct emu_link *l, int dir)
+static json_t *json_direction(const struct emu_link *l, int dir)
 {
     struct summary s = summarise_link(l, dir);
-    const struct scenario_way *o = &l->settings->scenario.way[dir];
-    const struct emu_way *w = &l->way[dir];
+    const struct scenario_direction *o = &l->settings->scenario.directions[dir];
+    const struct emu_direction *w = &l->directions[dir];
     json_t *dropped = json_object();
     for (int i = 0; i < REASONS; i++)
         json_object_set_new(dropped, reason_name(i), json_integer((json_int_t)s.dropped[i]));
@@ -300,7 +301,7 @@ static json_t *json_way(const struct emu_link *l, int dir)
         json_pack("{s:f, s:f, s:f, s:f, s:I}", "p50", us(emu_late_quantile(&w->late, 0.5)), "p99",
                   us(emu_late_quantile(&w->late, 0.99)), "max", us(w->late.max), "tolerance",
                   us(l->tolerance), "beyond", (json_int_t)w->late_beyond);
-    json_t *way = json_pack(
+    json_t *direction = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
         "s:o, s:o, s:I}",
         "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
@@ -311,11 +312,12 @@ static json_t *json_way(const struct emu_link *l, int dir)
         (json_int_t)w->after, "queued", (json_int_t)s.chan.queued, "dropped", dropped, "good_share",
         s.good_share, "good_share_active", s.good_share_active, "active_s", s.active_s, "late_us",
         late, "rules", json_rules(l, dir), "rules_forgotten", (json_int_t)forgotten(w));
-    if (way != NULL && l->settings->control != NULL)
-        json_object_update_new(way, json_pack("{s:o, s:I}", "changed",
-                                              scenario_changes_json(w->changed, w->changed_count),
-                                              "changed_more", (json_int_t)w->changed_more));
-    return way;
+    if (direction != NULL && l->settings->control != NULL)
+        json_object_update_new(direction,
+                               json_pack("{s:o, s:I}", "changed",
+                                         scenario_changes_json(w->changed, w->changed_count),
+                                         "changed_more", (json_int_t)w->changed_more));
+    return direction;
 }
 
 static json_t *json_output(const struct log_writer *w, const char *path)
@@ -354,12 +356,13 @@ static json_t *json_verdict(const struct emu_link *l)
                      "not_faithful", reasons);
 }
 
-static json_t *json_ways(const struct emu_link *l)
+static json_t *json_directions(const struct emu_link *l)
 {
     const struct scenario *s = &l->settings->scenario;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "forward", json_way(l, EMU_FORWARD), "return",
-                     json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log),
-                     "pcap_before", json_output(l->before, s->pcap_before), "pcap_after",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "forward", json_direction(l, EMU_FORWARD),
+                     "return", json_direction(l, EMU_RETURN), "drop_log",
+                     json_output(l->drops, s->drop_log), "pcap_before",
+                     json_output(l->before, s->pcap_before), "pcap_after",
                      json_output(l->after, s->pcap_after));
 }
 
@@ -367,7 +370,7 @@ json_t *emu_report_link(const struct emu_link *l)
 {
     json_t *o = json_verdict(l);
     json_object_set_new(o, "seed", json_integer((json_int_t)l->settings->scenario.seed));
-    json_object_update_new(o, json_ways(l));
+    json_object_update_new(o, json_directions(l));
     return o;
 }
 
@@ -376,7 +379,7 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
     json_t *o = json_pack("{s:s}", "command", command);
     json_object_update_new(o, json_verdict(l));
     json_object_update_new(o, emu_report_run(l));
-    json_object_update_new(o, json_ways(l));
+    json_object_update_new(o, json_directions(l));
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', to);
     json_decref(o);
@@ -408,7 +411,7 @@ json_t *emu_report_status(const struct emu_link *l)
     json_t *o = json_pack("{s:f}", "seconds", (double)(clock_now() - l->started) / 1e9);
     for (int dir = 0; dir < 2; dir++) {
         struct emu_sums s = emu_report_sums(l, dir);
-        json_object_set_new(o, ways[dir],
+        json_object_set_new(o, directions[dir],
                             json_pack("{s:I, s:I, s:I, s:I}", "in", (json_int_t)s.in, "out",
                                       (json_int_t)s.out, "queued", (json_int_t)s.queued, "dropped",
                                       (json_int_t)s.dropped));
@@ -426,8 +429,8 @@ static json_t *json_look(const struct emu_link *l, int dir, tick now)
 {
     struct chan_look look = {.begun = false};
     now += l->bias;
-    if (l->way[dir].chan != NULL)
-        chan_look_at(l->way[dir].chan, now > TICK_S ? now - TICK_S : 0, now, &look);
+    if (l->directions[dir].chan != NULL)
+        chan_look_at(l->directions[dir].chan, now > TICK_S ? now - TICK_S : 0, now, &look);
     if (!look.begun)
         return json_null();
     json_t *o = json_pack("{s:s, s:f, s:I, s:I, s:f}", "state", state_word(&look), "bad_share",
@@ -452,12 +455,12 @@ json_t *emu_report_now(struct emu_link *l, tick now)
     json_t *o = json_pack("{s:f}", "seconds", (double)(now - l->started) / 1e9);
     for (int dir = 0; dir < 2; dir++) {
         struct summary s = count_link(l, dir);
-        json_t *way =
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "in", (json_int_t)s.in, "in_bytes",
-                      (json_int_t)s.chan.in_bytes, "out", (json_int_t)s.out, "out_bytes",
-                      (json_int_t)l->way[dir].sent_bytes, "queued", (json_int_t)s.chan.queued,
-                      "lost", json_lost(&s), "now", json_look(l, dir, now));
-        json_object_set_new(o, ways[dir], way);
+        json_t *direction = json_pack(
+            "{s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "in", (json_int_t)s.in, "in_bytes",
+            (json_int_t)s.chan.in_bytes, "out", (json_int_t)s.out, "out_bytes",
+            (json_int_t)l->directions[dir].sent_bytes, "queued", (json_int_t)s.chan.queued, "lost",
+            json_lost(&s), "now", json_look(l, dir, now));
+        json_object_set_new(o, directions[dir], direction);
     }
     return o;
 }

@@ -200,7 +200,7 @@ tick emu_settings_delay_max(const struct emu_settings *s, tick told)
 {
     tick most = 0;
     for (int i = 0; i < 2; i++) {
-        const struct scenario_way *w = &s->scenario.way[i];
+        const struct scenario_direction *w = &s->scenario.directions[i];
         tick delay = w->point_count == 0 ? w->delay : 0;
         for (size_t k = 0; k < w->point_count; k++)
             delay = tick_max(delay, w->points[k].delay);
@@ -217,9 +217,9 @@ tick emu_settings_delay_max(const struct emu_settings *s, tick told)
 
 /* As late as that changes no figure that is taken over the link: the next step of the trace has its
  * fates, and a node cannot tell it from a frame before it on the line. */
-static tick way_tolerance(const struct scenario *s, int direction)
+static tick direction_tolerance(const struct scenario *s, int direction)
 {
-    const struct scenario_way *w = &s->way[direction];
+    const struct scenario_direction *w = &s->directions[direction];
     tick step = w->trace.source.on ? w->trace.source.trace.step : 0;
     uint64_t bytes = 2 * (FRAME_BYTES + s->overhead);
     tick air = w->rate_bps == 0 ? 0 : bytes * 8 * TICK_S / w->rate_bps;
@@ -233,6 +233,6 @@ tick emu_settings_tolerance(const struct emu_settings *s)
     if (s->scenario.tolerance > 0)
         return s->scenario.tolerance;
     for (int i = 0; i < 2; i++)
-        most = tick_max(most, way_tolerance(&s->scenario, i));
+        most = tick_max(most, direction_tolerance(&s->scenario, i));
     return most;
 }

@@ -44,7 +44,7 @@ int scenario_init(struct scenario *s)
     *s = (struct scenario){.seed = 0};
     int rc = conf_options_default(top, s, conf_option_set);
     for (int i = 0; i < 2 && rc == 0; i++)
-        rc = scenario_way_init(&s->way[i]);
+        rc = scenario_direction_init(&s->directions[i]);
     if (rc < 0)
         scenario_fini(s);
     return rc;
@@ -54,7 +54,7 @@ void scenario_fini(struct scenario *s)
 {
     conf_options_free(top, s);
     for (int i = 0; i < 2; i++)
-        scenario_way_fini(&s->way[i]);
+        scenario_direction_fini(&s->directions[i]);
 }
 
 char *scenario_path(const char *directory, const char *path)
@@ -107,9 +107,9 @@ void scenario_apply_tree(struct scenario *s, const struct conf_tree *root, const
             continue;
         snprintf(where, sizeof where, "%.50s%s.", outer, directions[i]);
         if (i != 2)
-            scenario_way_read(s, SCENARIO_FORWARD, map, where, directory, errors);
+            scenario_direction_read(s, SCENARIO_FORWARD, map, where, directory, errors);
         if (i == 2 || (i == 0 && errors->total == 0)) /* an error of `both` is reported once */
-            scenario_way_read(s, SCENARIO_RETURN, map, where, directory, errors);
+            scenario_direction_read(s, SCENARIO_RETURN, map, where, directory, errors);
     }
 }
 
@@ -195,8 +195,9 @@ int scenario_set(struct scenario *s, const char *key, const char *value, bool pl
     return errors->total == before ? 0 : conf_errors_code(errors);
 }
 
-static void check_way(const struct scenario_way *w, const struct scenario_way *other,
-                      const char *where, struct conf_errors *errors)
+static void check_direction(const struct scenario_direction *w,
+                            const struct scenario_direction *other, const char *where,
+                            struct conf_errors *errors)
 {
     scenario_queue_suit(w, other, where, errors);
     if (w->off == 1 && w->window_count == 0)
@@ -230,12 +231,14 @@ int scenario_check(const struct scenario *s, struct conf_errors *errors)
 {
     size_t before = errors->total;
     check_outputs(s, errors);
-    check_way(&s->way[SCENARIO_FORWARD], &s->way[SCENARIO_RETURN], "forward.", errors);
-    check_way(&s->way[SCENARIO_RETURN], &s->way[SCENARIO_FORWARD], "return.", errors);
+    check_direction(&s->directions[SCENARIO_FORWARD], &s->directions[SCENARIO_RETURN], "forward.",
+                    errors);
+    check_direction(&s->directions[SCENARIO_RETURN], &s->directions[SCENARIO_FORWARD], "return.",
+                    errors);
     return errors->total == before ? 0 : conf_errors_code(errors);
 }
 
-tick scenario_origin(const struct scenario_way *w, tick started, tick wall)
+tick scenario_origin(const struct scenario_direction *w, tick started, tick wall)
 {
     /* A time of day before the clock's zero becomes zero. */
     tick since = w->start_time - wall, ago = wall - w->start_time;
@@ -247,7 +250,7 @@ tick scenario_origin(const struct scenario_way *w, tick started, tick wall)
 
 struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall)
 {
-    const struct scenario_way *w = &s->way[direction];
+    const struct scenario_direction *w = &s->directions[direction];
     return (struct chan_config){
         .rate_bps = w->rate_bps,
         .overhead = (uint32_t)s->overhead,

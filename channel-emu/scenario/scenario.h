@@ -26,7 +26,7 @@ enum scenario_start {
     START_AT     /* a time of day: nanoseconds since 1970 */
 };
 
-struct scenario_way {
+struct scenario_direction {
     int start;         /* enum scenario_start */
     tick start_time;   /* of START_AFTER, START_AT */
     uint64_t rate_bps; /* 0: unlimited */
@@ -94,7 +94,7 @@ struct scenario_way {
 struct scenario {
     uint64_t seed;
     uint64_t overhead; /* bytes on the air beside each frame */
-    struct scenario_way way[2];
+    struct scenario_direction directions[2];
     char *drop_log, *pcap_before, *pcap_after; /* owned; "": none */
     tick tolerance; /* a frame that leaves later than this is late; 0: by the batch */
     int exempt;     /* bridge: 0 none, 1 signalling passes unharmed */
@@ -143,13 +143,13 @@ char *scenario_yaml(const struct scenario *s);
 struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall);
 
 /* Time zero of a direction that does not begin with its first frame; the arguments as there. */
-tick scenario_origin(const struct scenario_way *w, tick started, tick wall);
+tick scenario_origin(const struct scenario_direction *w, tick started, tick wall);
 
 /* What changes at once in mid-run: the map of a YAML text with the keys of a scenario's `changes`
  * but for `at`, under forward, return or both, and `link: up|down`. */
 struct scenario_change {
-    struct chan_change way[2]; /* keys 0: none of these */
-    int link[2];               /* 0 as it is, 1 up, 2 down */
+    struct chan_change directions[2]; /* keys 0: none of these */
+    int link[2];                      /* 0 as it is, 1 up, 2 down */
 };
 /* 0, or HELIO_EFORMAT with what is wrong in *errors, also when the direction of *s has no such
  * thing (a rate). */
@@ -163,51 +163,52 @@ void scenario_change_tree(struct scenario_change *out, const struct scenario *s,
 /* Changes as the list of the file; NULL when memory is out. */
 json_t *scenario_changes_json(const struct chan_change *changes, size_t count);
 
-/* scenario_way.c, for scenario.c: the keys of one direction. */
-int scenario_way_init(struct scenario_way *w);
-void scenario_way_fini(struct scenario_way *w);
-void scenario_way_read(struct scenario *s, int direction, const struct conf_tree *map,
-                       const char *where, const char *directory, struct conf_errors *errors);
-void scenario_start_read(struct scenario_way *w, const struct conf_tree *t, const char *where,
+/* scenario_direction.c, for scenario.c: the keys of one direction. */
+int scenario_direction_init(struct scenario_direction *w);
+void scenario_direction_fini(struct scenario_direction *w);
+void scenario_direction_read(struct scenario *s, int direction, const struct conf_tree *map,
+                             const char *where, const char *directory, struct conf_errors *errors);
+void scenario_start_read(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                          struct conf_errors *errors);
-/* scenario_list.c, for scenario_way.c: replace the list by the tree's; `where` is the key's name.
+/* scenario_list.c, for scenario_direction.c: replace the list by the tree's; `where` is the key's
+ * name.
  */
-void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const char *where,
+void scenario_windows(struct scenario_direction *w, const struct conf_tree *map, const char *where,
                       struct conf_errors *errors);
-void scenario_points(struct scenario_way *w, const struct conf_tree *t, const char *where,
+void scenario_points(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                      struct conf_errors *errors);
 /* scenario_queue.c: what waits for the line, and which of it is dropped or marked. */
-void scenario_queue_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
-                         struct conf_errors *errors);
-void scenario_queue_suit(const struct scenario_way *w, const struct scenario_way *other,
+void scenario_queue_read(struct scenario_direction *w, const struct conf_tree *map,
+                         const char *where, struct conf_errors *errors);
+void scenario_queue_suit(const struct scenario_direction *w, const struct scenario_direction *other,
                          const char *where, struct conf_errors *errors);
 /* As the file has it; NULL when memory is out. */
-json_t *scenario_codel_json(const struct scenario_way *w);
+json_t *scenario_codel_json(const struct scenario_direction *w);
 /* scenario_jitter.c: extra delay, uniform or by a law. */
-void scenario_jitter_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
-                          struct conf_errors *errors);
-void scenario_jitter_fini(struct scenario_way *w);
+void scenario_jitter_read(struct scenario_direction *w, const struct conf_tree *map,
+                          const char *where, struct conf_errors *errors);
+void scenario_jitter_fini(struct scenario_direction *w);
 /* The longest, and as the file has it; NULL when memory is out. */
-tick scenario_jitter_max(const struct scenario_way *w);
-json_t *scenario_jitter_json(const struct scenario_way *w);
+tick scenario_jitter_max(const struct scenario_direction *w);
+json_t *scenario_jitter_json(const struct scenario_direction *w);
 /* scenario_change.c: replace the list of changes. */
-void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const char *where,
+void scenario_changes(struct scenario_direction *w, const struct conf_tree *map, const char *where,
                       struct conf_errors *errors);
 /* … and their relations to the other values. */
-void scenario_changes_suit(const struct scenario_way *w, const char *where,
+void scenario_changes_suit(const struct scenario_direction *w, const char *where,
                            struct conf_errors *errors);
 /* scenario_power.c: the map of powers. */
-int scenario_power_init(struct scenario_way *w);
-void scenario_power_fini(struct scenario_way *w);
-void scenario_power_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
-                         const char *directory, struct conf_errors *errors);
-void scenario_power_suit(const struct scenario_way *w, const char *where,
+int scenario_power_init(struct scenario_direction *w);
+void scenario_power_fini(struct scenario_direction *w);
+void scenario_power_read(struct scenario_direction *w, const struct conf_tree *map,
+                         const char *where, const char *directory, struct conf_errors *errors);
+void scenario_power_suit(const struct scenario_direction *w, const char *where,
                          struct conf_errors *errors);
 /* As the file has it; NULL when there is none. */
-json_t *scenario_power_json(const struct scenario_way *w);
+json_t *scenario_power_json(const struct scenario_direction *w);
 void scenario_rules(struct scenario *s, int direction, const struct conf_tree *map,
                     const char *where, struct conf_errors *errors);
-void scenario_rules_free(struct scenario_way *w);
+void scenario_rules_free(struct scenario_direction *w);
 /* A path as the user's shell would find it. NULL when memory is out. */
 char *scenario_path(const char *directory, const char *path);
 

@@ -59,7 +59,7 @@ static void read_change(const struct conf_tree *t, const char *name, struct chan
                    (int)strlen(name) - 1, name, only_keys);
 }
 
-void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const char *where,
+void scenario_changes(struct scenario_direction *w, const struct conf_tree *map, const char *where,
                       struct conf_errors *errors)
 {
     size_t n = 0, i = 0, before = errors->total;
@@ -89,7 +89,7 @@ void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const
 }
 
 /* What a direction without a rate, or with a table of delays, cannot change. */
-static void refuse_keys(const struct scenario_way *w, unsigned all, uint32_t line,
+static void refuse_keys(const struct scenario_direction *w, unsigned all, uint32_t line,
                         const char *where, struct conf_errors *errors)
 {
     if ((all & CHAN_KEY_RATE) != 0 && w->rate_bps == 0)
@@ -100,7 +100,7 @@ static void refuse_keys(const struct scenario_way *w, unsigned all, uint32_t lin
         conf_error(errors, line, "%sdelay: is a table already; write the change there", where);
 }
 
-void scenario_changes_suit(const struct scenario_way *w, const char *where,
+void scenario_changes_suit(const struct scenario_direction *w, const char *where,
                            struct conf_errors *errors)
 {
     unsigned all = 0;
@@ -123,14 +123,14 @@ static void read_link(const struct conf_tree *t, const char *where, int *out,
         conf_error(errors, t->line, "%slink: is not understood; write up or down", where);
 }
 
-static void read_now(struct scenario_change *out, const struct scenario *s, int way,
+static void read_now(struct scenario_change *out, const struct scenario *s, int direction,
                      const struct conf_tree *map, const char *where, struct conf_errors *errors)
 {
-    const struct conf_part part = {.options = value_table, .base = &out->way[way]};
+    const struct conf_part part = {.options = value_table, .base = &out->directions[direction]};
     conf_section_read(map, where, &part, 1, link_word, errors);
-    out->way[way].keys |= keys_of(map);
-    read_link(conf_child(map, "link"), where, &out->link[way], errors);
-    refuse_keys(&s->way[way], keys_of(map), map->line, where, errors);
+    out->directions[direction].keys |= keys_of(map);
+    read_link(conf_child(map, "link"), where, &out->link[direction], errors);
+    refuse_keys(&s->directions[direction], keys_of(map), map->line, where, errors);
 }
 
 void scenario_change_tree(struct scenario_change *out, const struct scenario *s,
@@ -150,11 +150,12 @@ void scenario_change_tree(struct scenario_change *out, const struct scenario *s,
         if (map == NULL)
             continue;
         snprintf(where, sizeof where, "%.50s%s.", outer, directions[i]);
-        for (int way = i == 2 ? 0 : i; way <= (i == 2 ? 1 : i) && errors->total == 0; way++)
-            read_now(out, s, way, map, where, errors);
+        for (int direction = i == 2 ? 0 : i; direction <= (i == 2 ? 1 : i) && errors->total == 0;
+             direction++)
+            read_now(out, s, direction, map, where, errors);
     }
-    bool any =
-        out->way[0].keys != 0 || out->way[1].keys != 0 || out->link[0] != 0 || out->link[1] != 0;
+    bool any = out->directions[0].keys != 0 || out->directions[1].keys != 0 || out->link[0] != 0 ||
+               out->link[1] != 0;
     if (errors->total == 0 && !any)
         conf_error(errors, root->line, "%snothing changes; write at least one of %s, link", outer,
                    only_keys);

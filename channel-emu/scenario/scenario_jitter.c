@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "channel-emu/scenario/scenario.h"
 
-#define AT(field) offsetof(struct scenario_way, field)
+#define AT(field) offsetof(struct scenario_direction, field)
 #define TIME_MAX (86400 * TICK_S * 366)
 #define LAWS "uniform|normal|lognormal|exponential|gamma|pareto"
 
@@ -26,13 +26,13 @@ static const struct conf_option law_table[] = {
 };
 static const char *const table_word[] = {"table", NULL};
 
-void scenario_jitter_fini(struct scenario_way *w)
+void scenario_jitter_fini(struct scenario_direction *w)
 {
     free(w->law.table);
     memset(&w->law, 0, sizeof w->law);
 }
 
-static void read_table(struct scenario_way *w, const struct conf_tree *t, const char *where,
+static void read_table(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                        struct conf_errors *errors)
 {
     size_t n = 0, i = 0;
@@ -61,7 +61,7 @@ static void read_table(struct scenario_way *w, const struct conf_tree *t, const 
 }
 
 /* What each law asks of mean and deviation, in words. */
-static const char *what_it_asks(const struct scenario_way *w)
+static const char *what_it_asks(const struct scenario_direction *w)
 {
     static const char *const asks[] = {
         "a mean of at least 1.7321 sd", "an sd",          "a mean and an sd above 0",
@@ -70,7 +70,7 @@ static const char *what_it_asks(const struct scenario_way *w)
     return law < sizeof asks / sizeof asks[0] ? asks[law] : "its quantiles in rising order";
 }
 
-static void read_law(struct scenario_way *w, const struct conf_tree *t, const char *where,
+static void read_law(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                      struct conf_errors *errors)
 {
     char inner[96];
@@ -105,8 +105,8 @@ static void read_law(struct scenario_way *w, const struct conf_tree *t, const ch
                    what_it_asks(w));
 }
 
-void scenario_jitter_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
-                          struct conf_errors *errors)
+void scenario_jitter_read(struct scenario_direction *w, const struct conf_tree *map,
+                          const char *where, struct conf_errors *errors)
 {
     char why[256];
     const struct conf_tree *t = conf_child(map, "jitter");
@@ -123,7 +123,7 @@ void scenario_jitter_read(struct scenario_way *w, const struct conf_tree *map, c
         conf_error(errors, t->line, "%sjitter: %s", where, why);
 }
 
-tick scenario_jitter_max(const struct scenario_way *w)
+tick scenario_jitter_max(const struct scenario_direction *w)
 {
     return w->law.on ? chan_jitter_max(&w->law.values) : w->jitter;
 }
@@ -134,7 +134,7 @@ static json_t *show_time(tick t)
     return json_string(conf_number_text(OPTION_DURATION, t, text));
 }
 
-json_t *scenario_jitter_json(const struct scenario_way *w)
+json_t *scenario_jitter_json(const struct scenario_direction *w)
 {
     static const char *const names[] = {"uniform",     "normal", "lognormal",
                                         "exponential", "gamma",  "pareto"};

@@ -52,10 +52,10 @@ void scenario_links_fini(struct scenario_links *s)
         free(s->link[i].overs);
     }
     for (size_t i = 0; i < s->shared_count; i++) {
-        scenario_way_fini(&s->shared[i].way);
+        scenario_direction_fini(&s->shared[i].direction);
         free(s->shared[i].name);
     }
-    scenario_way_fini(&s->origin);
+    scenario_direction_fini(&s->origin);
     free(s->link);
     free(s->shared);
     *s = (struct scenario_links){.seed = 0};
@@ -227,7 +227,7 @@ int scenario_links_read(struct scenario_links *s, const char *data, size_t len,
 {
     size_t before = errors->total;
     *s = (struct scenario_links){.seed = 1};
-    if (scenario_way_init(&s->origin) < 0)
+    if (scenario_direction_init(&s->origin) < 0)
         return HELIO_ENOMEM;
     struct conf_tree *root = conf_tree_parse(data, len, "it needs the key links", errors);
     if (root != NULL && root->kind != CONF_MAP)
@@ -262,7 +262,7 @@ tick scenario_links_origin(const struct scenario_links *s, tick started, tick wa
 struct chan_shared_config scenario_links_shared(const struct scenario_links *s, size_t i,
                                                 tick started, tick wall)
 {
-    const struct scenario_way *w = &s->shared[i].way;
+    const struct scenario_direction *w = &s->shared[i].direction;
     return (struct chan_shared_config){.rate_bps = w->rate_bps,
                                        .queue_bytes = w->queue_bytes,
                                        .queue_time = w->queue_time,

@@ -25,17 +25,18 @@ struct scenario_link {
     uint32_t listen_line, to_line, return_from_line, return_to_line;
 };
 
-/* A transmitter: of the way its rate, queue, CoDel, mark and changes. */
+/* A transmitter: of the direction its rate, queue, CoDel, mark and changes. */
 struct scenario_shared {
     char *name;
-    struct scenario_way way;
+    struct scenario_direction direction;
     size_t members;
     uint32_t line;
 };
 
 struct scenario_links {
     uint64_t seed;
-    struct scenario_way origin; /* of hand-overs and of changes of transmitters: its `start` */
+    struct scenario_direction
+        origin;                 /* of hand-overs and of changes of transmitters: its `start` */
     struct scenario_link *link; /* owned */
     size_t count;
     struct scenario_shared *shared; /* owned */

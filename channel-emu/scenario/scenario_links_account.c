@@ -6,11 +6,11 @@
 #include "channel-emu/chan/chan_shared.h"
 #include "channel-emu/scenario/scenario_links_run.h"
 
-static const char *const ways[] = {"forward", "return"};
+static const char *const directions[] = {"forward", "return"};
 
 static const struct chan *chan_of(const struct links_run *r, const struct links_member *m)
 {
-    return r->at[m->link].way[m->dir].chan;
+    return r->at[m->link].directions[m->dir].chan;
 }
 
 static struct chan_part part_of(const struct links_run *r, const struct links_member *m)
@@ -45,7 +45,7 @@ static json_t *json_member(const struct links_run *r, const struct links_line *l
     const struct links_member *m = &line->member[i];
     struct chan_part p = part_of(r, m);
     uint64_t all = bytes_of(r, line);
-    snprintf(name, sizeof name, "%.32s.%s", r->at[m->link].name, ways[m->dir]);
+    snprintf(name, sizeof name, "%.32s.%s", r->at[m->link].name, directions[m->dir]);
     return json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "of", name, "frames", (json_int_t)p.frames,
                      "bytes", (json_int_t)p.bytes, "share",
                      all == 0 ? 0 : (double)p.bytes / (double)all, "wait_mean_us",
@@ -63,7 +63,7 @@ json_t *links_run_shared(const struct links_run *r)
             json_array_append_new(members, json_member(r, line, k));
         json_object_set_new(o, line->name,
                             json_pack("{s:I, s:I, s:f, s:o}", "rate_bps",
-                                      (json_int_t)r->file->shared[i].way.rate_bps, "bytes",
+                                      (json_int_t)r->file->shared[i].direction.rate_bps, "bytes",
                                       (json_int_t)bytes_of(r, line), "fairness",
                                       fairness_of(r, line), "members", members));
     }
@@ -79,7 +79,7 @@ static size_t moves_of(const struct chan_hand *h, tick now)
     return n;
 }
 
-static json_t *json_way(const struct links_run *r, const struct links_way *w)
+static json_t *json_direction(const struct links_run *r, const struct links_direction *w)
 {
     json_t *via = json_object();
     uint64_t in = 0, out = 0;
@@ -101,12 +101,13 @@ static json_t *json_way(const struct links_run *r, const struct links_way *w)
 json_t *links_run_handover(const struct links_run *r, size_t link, tick now)
 {
     const struct links_one *one = &r->at[link];
-    const struct chan_hand *h = &one->way[0].hand;
+    const struct chan_hand *h = &one->directions[0].hand;
     if (h->count == 0)
         return NULL;
     return json_pack("{s:I, s:I, s:o, s:o}", "planned", (json_int_t)h->count, "done",
-                     (json_int_t)moves_of(h, now), "forward", json_way(r, &one->way[0]), "return",
-                     json_way(r, &one->way[1]));
+                     (json_int_t)moves_of(h, now), "forward",
+                     json_direction(r, &one->directions[0]), "return",
+                     json_direction(r, &one->directions[1]));
 }
 
 void links_run_say_shared(const struct links_run *r, size_t line, FILE *to)
@@ -118,8 +119,9 @@ void links_run_say_shared(const struct links_run *r, size_t line, FILE *to)
     for (size_t i = 0; i < of->count; i++) {
         const struct links_member *m = &of->member[i];
         struct chan_part p = part_of(r, m);
-        fprintf(to, " %s.%s %.1f %% (waited %.1f ms at most)", r->at[m->link].name, ways[m->dir],
-                all == 0 ? 0 : 100 * (double)p.bytes / (double)all, (double)p.waited_max / 1e6);
+        fprintf(to, " %s.%s %.1f %% (waited %.1f ms at most)", r->at[m->link].name,
+                directions[m->dir], all == 0 ? 0 : 100 * (double)p.bytes / (double)all,
+                (double)p.waited_max / 1e6);
     }
     fputc('\n', to);
 }
@@ -127,14 +129,14 @@ void links_run_say_shared(const struct links_run *r, size_t line, FILE *to)
 void links_run_say_handover(const struct links_run *r, size_t link, tick now, FILE *to)
 {
     const struct links_one *one = &r->at[link];
-    const struct chan_hand *h = &one->way[0].hand;
+    const struct chan_hand *h = &one->directions[0].hand;
     if (h->count == 0)
         return;
     fprintf(to, "         handed over, %zu of %zu times;", moves_of(h, now), h->count);
     for (int dir = 0; dir < 2; dir++) {
-        fprintf(to, " %s: in the gap %" PRIu64, ways[dir], one->way[dir].gap);
+        fprintf(to, " %s: in the gap %" PRIu64, directions[dir], one->directions[dir].gap);
         for (size_t i = 0; i < r->file->count; i++) {
-            struct links_via v = one->way[dir].via[i];
+            struct links_via v = one->directions[dir].via[i];
             if (v.in > 0)
                 fprintf(to, ", by %s %" PRIu64 " in, %" PRIu64 " out", r->at[i].name, v.in, v.out);
         }

@@ -7,7 +7,7 @@
 
 #include "channel-emu/scenario/scenario_links.h"
 
-#define AT(field) offsetof(struct scenario_way, field)
+#define AT(field) offsetof(struct scenario_direction, field)
 #define TIME_MAX (86400 * TICK_S * 366)
 #define RATE_MAX UINT64_C(1000000000000)
 
@@ -19,18 +19,18 @@ static const struct conf_option line_table[] = {
 static const char *const line_words[] = {"of", "queue", "codel", "changes", NULL};
 
 /* NAME.forward or NAME.return: the place of its index; NULL with an error. */
-static int *find_way(struct scenario_links *s, const struct conf_tree *t, const char *where,
-                     struct conf_errors *errors)
+static int *find_direction(struct scenario_links *s, const struct conf_tree *t, const char *where,
+                           struct conf_errors *errors)
 {
     char name[SCENARIO_NAME_MAX + 1];
     const char *text = t->kind == CONF_SCALAR ? t->text : "";
     const char *dot = strrchr(text, '.');
     size_t n = dot == NULL ? 0 : (size_t)(dot - text);
-    int way = dot == NULL                    ? -1
-              : strcmp(dot, ".forward") == 0 ? 0
-              : strcmp(dot, ".return") == 0  ? 1
-                                             : -1;
-    if (way < 0 || n > SCENARIO_NAME_MAX) {
+    int direction = dot == NULL                    ? -1
+                    : strcmp(dot, ".forward") == 0 ? 0
+                    : strcmp(dot, ".return") == 0  ? 1
+                                                   : -1;
+    if (direction < 0 || n > SCENARIO_NAME_MAX) {
         conf_error(errors, t->line,
                    "%sof: \"%.60s\" is not understood; write directions such as NAME.forward",
                    where, text);
@@ -44,7 +44,7 @@ static int *find_way(struct scenario_links *s, const struct conf_tree *t, const 
                    name);
         return NULL;
     }
-    return &s->link[link].shared[way];
+    return &s->link[link].shared[direction];
 }
 
 static void read_members(struct scenario_links *s, int index, const struct conf_tree *map,
@@ -57,7 +57,7 @@ static void read_members(struct scenario_links *s, int index, const struct conf_
         return;
     }
     for (const struct conf_tree *t = list->first; t != NULL; t = t->next) {
-        int *place = find_way(s, t, where, errors);
+        int *place = find_direction(s, t, where, errors);
         if (place == NULL)
             continue;
         if (*place >= 0)
@@ -73,14 +73,14 @@ static void read_line(struct scenario_links *s, int index, const struct conf_tre
 {
     char where[64];
     struct scenario_shared *line = &s->shared[index];
-    struct conf_part part = {.options = line_table, .base = &line->way};
+    struct conf_part part = {.options = line_table, .base = &line->direction};
     snprintf(where, sizeof where, "shared.%s.", line->name);
     line->line = map->line;
     conf_section_read(map, where, &part, 1, line_words, errors);
-    scenario_queue_read(&line->way, map, where, errors);
-    scenario_changes(&line->way, map, where, errors);
-    for (size_t i = 0; i < line->way.change_count; i++) {
-        if (line->way.changes[i].keys == CHAN_KEY_RATE)
+    scenario_queue_read(&line->direction, map, where, errors);
+    scenario_changes(&line->direction, map, where, errors);
+    for (size_t i = 0; i < line->direction.change_count; i++) {
+        if (line->direction.changes[i].keys == CHAN_KEY_RATE)
             continue;
         conf_error(errors, conf_child(map, "changes")->line,
                    "%schanges[%zu]: only the rate is of the transmitter; write the rest at the "
@@ -93,7 +93,7 @@ static void read_line(struct scenario_links *s, int index, const struct conf_tre
 static bool add_line(struct scenario_links *s, const char *name)
 {
     struct scenario_shared *line = &s->shared[s->shared_count];
-    if (scenario_way_init(&line->way) < 0)
+    if (scenario_direction_init(&line->direction) < 0)
         return false;
     s->shared_count++;
     line->name = strdup(name);

@@ -40,9 +40,9 @@ static int place_overs(struct links_run *r, size_t index, tick origin)
     for (size_t i = 0; i < link->over_count; i++)
         one->overs[i].at = tick_add(origin, one->overs[i].at);
     for (int dir = 0; dir < 2; dir++) {
-        chan_hand_init(&one->way[dir].hand, one->overs, link->over_count);
-        one->way[dir].via = calloc(r->file->count, sizeof *one->way[dir].via);
-        if (one->way[dir].via == NULL)
+        chan_hand_init(&one->directions[dir].hand, one->overs, link->over_count);
+        one->directions[dir].via = calloc(r->file->count, sizeof *one->directions[dir].via);
+        if (one->directions[dir].via == NULL)
             return HELIO_ENOMEM;
     }
     int rc = 0;
@@ -65,7 +65,7 @@ static int make_line(struct links_run *r, size_t index, tick started, tick wall)
             if (r->file->link[i].shared[dir] != (int)index)
                 continue;
             line->member[line->count++] = (struct links_member){.link = i, .dir = dir};
-            r->at[i].way[dir].line = line;
+            r->at[i].directions[dir].line = line;
         }
     }
     assert(line->count == of->members);
@@ -96,8 +96,8 @@ void links_run_fini(struct links_run *r)
     for (size_t i = 0; r->at != NULL && i < r->file->count; i++) {
         free(r->at[i].overs);
         free(r->at[i].cuts);
-        free(r->at[i].way[0].via);
-        free(r->at[i].way[1].via);
+        free(r->at[i].directions[0].via);
+        free(r->at[i].directions[1].via);
     }
     for (size_t i = 0; r->line != NULL && i < r->file->shared_count; i++) {
         chan_shared_free(r->line[i].shared);
@@ -113,16 +113,16 @@ void links_run_fit(const struct links_run *r, size_t link, int dir, struct chan_
     const struct links_one *one = &r->at[link];
     config->cuts = one->cuts;
     config->cut_count = one->cut_count;
-    if (one->way[dir].line == NULL)
+    if (one->directions[dir].line == NULL)
         return;
-    config->shared = one->way[dir].line->shared;
+    config->shared = one->directions[dir].line->shared;
     config->queue_bytes = config->queue_time = 0; /* which is the transmitter's */
 }
 
 uint32_t links_run_enter(struct links_run *r, size_t link, int dir, tick at)
 {
     assert(link < r->file->count);
-    struct links_way *w = &r->at[link].way[dir];
+    struct links_direction *w = &r->at[link].directions[dir];
     if (w->hand.count == 0)
         return (uint32_t)link;
     w->last = tick_max(w->last, at);
@@ -138,7 +138,7 @@ uint32_t links_run_enter(struct links_run *r, size_t link, int dir, tick at)
 void links_run_leave(struct links_run *r, size_t link, int dir, size_t over)
 {
     assert(link < r->file->count && over < r->file->count);
-    struct links_way *w = &r->at[link].way[dir];
+    struct links_direction *w = &r->at[link].directions[dir];
     if (w->via != NULL)
         w->via[over].out++;
 }

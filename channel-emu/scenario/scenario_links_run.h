@@ -31,7 +31,7 @@ struct links_line {
 };
 
 /* One direction of a link. */
-struct links_way {
+struct links_direction {
     const struct chan *chan; /* set by the owner when it begins; NULL before */
     struct links_line *line; /* NULL: its own */
     struct chan_hand hand;   /* count 0: it takes its own channels */
@@ -45,7 +45,7 @@ struct links_one {
     struct chan_handover *overs; /* of the link, on the channels' clock */
     tick *cuts;                  /* of its channels; also for links that use them */
     size_t cut_count;
-    struct links_way way[2];
+    struct links_direction directions[2];
 };
 
 struct links_run {

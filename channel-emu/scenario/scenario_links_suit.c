@@ -6,27 +6,27 @@
 #include "channel-emu/scenario/scenario_links.h"
 
 /* What of a direction is the transmitter's when it shares one. */
-static void check_shared(const struct scenario_links *s, const struct scenario_link *l, int way,
-                         struct conf_errors *errors)
+static void check_shared(const struct scenario_links *s, const struct scenario_link *l,
+                         int direction, struct conf_errors *errors)
 {
-    static const char *const ways[] = {"forward", "return"};
-    const struct scenario_way *w = &l->scenario.way[way];
+    static const char *const directions[] = {"forward", "return"};
+    const struct scenario_direction *w = &l->scenario.directions[direction];
     const char *key = w->rate_bps > 0         ? "rate"
                       : w->line.queue > 0     ? "queue"
                       : w->codel.interval > 0 ? "codel"
                       : w->mark > 0           ? "mark"
                       : w->off == 1           ? "off_contact"
                                               : NULL;
-    if (l->shared[way] < 0)
+    if (l->shared[direction] < 0)
         return;
-    const char *name = s->shared[l->shared[way]].name;
+    const char *name = s->shared[l->shared[direction]].name;
     if (l->over_count > 0)
         conf_error(errors, l->line, "links.%s: is handed over, so shared.%s cannot be its; %s",
                    l->name, name, "write the links that it goes over");
     else if (key != NULL)
         conf_error(errors, l->line,
                    "links.%s.%s.%s: the direction shares a transmitter; write it at shared.%s%s",
-                   l->name, ways[way], key, name,
+                   l->name, directions[direction], key, name,
                    w->off == 1 ? ", which has no contacts: remove it" : "");
 }
 
@@ -104,7 +104,7 @@ void scenario_links_suit(const struct scenario_links *s, struct conf_errors *err
         check_ends(s, i, errors);
         check_over(s, l, errors);
         check_files(s, i, errors);
-        for (int way = 0; way < 2; way++)
-            check_shared(s, l, way, errors);
+        for (int direction = 0; direction < 2; direction++)
+            check_shared(s, l, direction, errors);
     }
 }

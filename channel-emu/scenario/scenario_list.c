@@ -47,7 +47,7 @@ static const char *window_key(const struct conf_tree *map, const char *where,
     return contacts != NULL ? "contacts" : outages != NULL ? "outages" : NULL;
 }
 
-void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const char *where,
+void scenario_windows(struct scenario_direction *w, const struct conf_tree *map, const char *where,
                       struct conf_errors *errors)
 {
     const char *key = window_key(map, where, errors);
@@ -84,7 +84,7 @@ void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const
     w->windows_off = *key == 'o';
 }
 
-void scenario_points(struct scenario_way *w, const struct conf_tree *list, const char *where,
+void scenario_points(struct scenario_direction *w, const struct conf_tree *list, const char *where,
                      struct conf_errors *errors)
 {
     struct conf_tree map = {.kind = CONF_MAP, .first = (struct conf_tree *)(uintptr_t)list};
@@ -116,7 +116,7 @@ void scenario_points(struct scenario_way *w, const struct conf_tree *list, const
     w->point_count = n;
 }
 
-void scenario_rules_free(struct scenario_way *w)
+void scenario_rules_free(struct scenario_direction *w)
 {
     for (size_t i = 0; i < w->rules_len; i++)
         free(w->rule_texts[i]);
@@ -127,7 +127,7 @@ void scenario_rules_free(struct scenario_way *w)
     w->rules_len = 0;
 }
 
-static bool rules_room(struct scenario_way *w)
+static bool rules_room(struct scenario_direction *w)
 {
     if (w->rules == NULL)
         w->rules = calloc(LTP_RULES_MAX, sizeof *w->rules);
@@ -139,7 +139,7 @@ static bool rules_room(struct scenario_way *w)
 int scenario_add_rule(struct scenario *s, int direction, const char *text,
                       char why[LTP_RULE_ERROR_MAX])
 {
-    struct scenario_way *w = &s->way[direction];
+    struct scenario_direction *w = &s->directions[direction];
     if (w->rules_len == LTP_RULES_MAX) {
         snprintf(why, LTP_RULE_ERROR_MAX, "more than %u rules", LTP_RULES_MAX);
         return HELIO_EFORMAT;
@@ -175,7 +175,7 @@ void scenario_rules(struct scenario *s, int direction, const struct conf_tree *m
     const struct conf_tree *list = conf_child(map, "rules");
     if (list == NULL)
         return;
-    scenario_rules_free(&s->way[direction]);
+    scenario_rules_free(&s->directions[direction]);
     if (list->kind == CONF_MAP || (list->kind == CONF_SCALAR && *list->text != '\0'))
         read_rule(s, direction, list, where, errors);
     for (const struct conf_tree *t = list->kind == CONF_LIST ? list->first : NULL; t != NULL;

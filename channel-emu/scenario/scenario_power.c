@@ -17,7 +17,7 @@
 #include "channel-emu/chan/fading/chan_receiver.h"
 #include "channel-emu/scenario/scenario.h"
 
-#define AT(field) offsetof(struct scenario_way, power.field)
+#define AT(field) offsetof(struct scenario_direction, power.field)
 #define ROW(field) offsetof(struct row, field)
 #define TIME_MAX (86400 * TICK_S * 366)
 #define DB_OF_LOG 4.34294481903251827651 /* 10 / ln 10 */
@@ -57,12 +57,12 @@ static const struct conf_option row_table[] = {
 };
 static const char *const table_word[] = {"table", NULL};
 
-int scenario_power_init(struct scenario_way *w)
+int scenario_power_init(struct scenario_direction *w)
 {
     return conf_options_default(table, w, conf_option_set);
 }
 
-static void drop_tables(struct scenario_way *w)
+static void drop_tables(struct scenario_direction *w)
 {
     powers_fini(&w->power.values);
     free(w->power.sums);
@@ -74,7 +74,7 @@ static void drop_tables(struct scenario_way *w)
     w->power.power = (struct chan_power){.len = 0};
 }
 
-void scenario_power_fini(struct scenario_way *w)
+void scenario_power_fini(struct scenario_direction *w)
 {
     drop_tables(w);
     conf_options_free(table, w);
@@ -95,7 +95,7 @@ static const char *level_words(int unit)
                                         : "-36dBm, since the file's powers are absolute";
 }
 
-static void read_row(struct scenario_way *w, const struct conf_tree *t, const char *name,
+static void read_row(struct scenario_direction *w, const struct conf_tree *t, const char *name,
                      struct conf_errors *errors)
 {
     struct row row = {.power = NULL};
@@ -116,7 +116,7 @@ static void read_row(struct scenario_way *w, const struct conf_tree *t, const ch
 }
 
 /* No losses beside those of the threshold. */
-static void read_none(struct scenario_way *w, struct conf_errors *errors)
+static void read_none(struct scenario_direction *w, struct conf_errors *errors)
 {
     w->power.points = calloc(1, sizeof *w->power.points);
     if (w->power.points == NULL) {
@@ -127,7 +127,7 @@ static void read_none(struct scenario_way *w, struct conf_errors *errors)
     w->power.power.count = 1;
 }
 
-static void read_table(struct scenario_way *w, const struct conf_tree *map, const char *where,
+static void read_table(struct scenario_direction *w, const struct conf_tree *map, const char *where,
                        struct conf_errors *errors)
 {
     size_t n = 0, before = errors->total;
@@ -155,7 +155,7 @@ static void read_table(struct scenario_way *w, const struct conf_tree *map, cons
 }
 
 /* The curve of a code in place of a table. */
-static void read_code(struct scenario_way *w, const struct conf_tree *map, const char *where,
+static void read_code(struct scenario_direction *w, const struct conf_tree *map, const char *where,
                       struct conf_errors *errors)
 {
     const struct code_curve *c = &code_curves[w->power.code - 1];
@@ -182,8 +182,8 @@ static void read_code(struct scenario_way *w, const struct conf_tree *map, const
 }
 
 /* In mW where powers are absolute, so that their decibels are dBm. */
-static void read_values(struct scenario_way *w, const struct conf_tree *map, const char *where,
-                        struct conf_errors *errors)
+static void read_values(struct scenario_direction *w, const struct conf_tree *map,
+                        const char *where, struct conf_errors *errors)
 {
     char why[TRACE_FILE_ERROR_MAX] = "out of memory";
     struct powers *p = &w->power.values;
@@ -208,7 +208,8 @@ static void read_values(struct scenario_way *w, const struct conf_tree *map, con
 
 /* Each step that the receiver loses, as helio-trace from-power makes a trace of them. 0 or
  * HELIO_ENOMEM. */
-static int lose_steps(struct scenario_way *w, const struct receiver_config *c, double threshold)
+static int lose_steps(struct scenario_direction *w, const struct receiver_config *c,
+                      double threshold)
 {
     struct receiver r;
     const struct powers *p = &w->power.values;
@@ -232,8 +233,8 @@ static int lose_steps(struct scenario_way *w, const struct receiver_config *c, d
 }
 
 /* The keys of a receiver with a threshold. */
-static void read_receiver(struct scenario_way *w, const struct conf_tree *map, const char *where,
-                          struct conf_errors *errors)
+static void read_receiver(struct scenario_direction *w, const struct conf_tree *map,
+                          const char *where, struct conf_errors *errors)
 {
     const struct receiver_config c = {.interleaver = w->power.interleaver,
                                       .reacquire = w->power.reacquire,
@@ -266,7 +267,7 @@ static void read_receiver(struct scenario_way *w, const struct conf_tree *map, c
         conf_no_memory(errors, 0);
 }
 
-static void open_power(struct scenario_way *w, const struct conf_tree *map, const char *where,
+static void open_power(struct scenario_direction *w, const struct conf_tree *map, const char *where,
                        const char *directory, struct conf_errors *errors)
 {
     size_t before = errors->total;
@@ -300,8 +301,8 @@ static void open_power(struct scenario_way *w, const struct conf_tree *map, cons
         drop_tables(w);
 }
 
-void scenario_power_read(struct scenario_way *w, const struct conf_tree *map, const char *outer,
-                         const char *directory, struct conf_errors *errors)
+void scenario_power_read(struct scenario_direction *w, const struct conf_tree *map,
+                         const char *outer, const char *directory, struct conf_errors *errors)
 {
     char where[96];
     const struct conf_tree *t = conf_child(map, "power");
@@ -327,7 +328,7 @@ void scenario_power_read(struct scenario_way *w, const struct conf_tree *map, co
         open_power(w, t, where, directory, errors);
 }
 
-void scenario_power_suit(const struct scenario_way *w, const char *where,
+void scenario_power_suit(const struct scenario_direction *w, const char *where,
                          struct conf_errors *errors)
 {
     if (w->power.power.len > 0 && !w->power.loop &&
@@ -343,7 +344,7 @@ static json_t *show_number(enum option_type type, uint64_t v)
     return json_string(conf_number_text(type, v, text));
 }
 
-json_t *scenario_power_json(const struct scenario_way *w)
+json_t *scenario_power_json(const struct scenario_direction *w)
 {
     static const char *const units[] = {"linear", "dB", "dBm", "mW", "W"};
     json_t *list = json_array();

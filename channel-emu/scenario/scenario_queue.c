@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "channel-emu/scenario/scenario.h"
 
-#define AT(field) offsetof(struct scenario_way, field)
+#define AT(field) offsetof(struct scenario_direction, field)
 #define TIME_MAX (86400 * TICK_S * 366)
 
 static const struct conf_option codel_table[] = {
@@ -18,7 +18,7 @@ static const struct conf_option codel_table[] = {
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
 
-static void read_limit(struct scenario_way *w, const struct conf_tree *t, const char *where,
+static void read_limit(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                        struct conf_errors *errors)
 {
     uint64_t bytes = 0;
@@ -44,7 +44,7 @@ static void read_limit(struct scenario_way *w, const struct conf_tree *t, const 
 }
 
 /* yes, no (or none), or a map; what a map does not name has its default. */
-static void read_codel(struct scenario_way *w, const struct conf_tree *t, const char *where,
+static void read_codel(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                        struct conf_errors *errors)
 {
     char inner[96];
@@ -69,15 +69,15 @@ static void read_codel(struct scenario_way *w, const struct conf_tree *t, const 
         conf_section_read(t, inner, &part, 1, NULL, errors);
 }
 
-void scenario_queue_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
-                         struct conf_errors *errors)
+void scenario_queue_read(struct scenario_direction *w, const struct conf_tree *map,
+                         const char *where, struct conf_errors *errors)
 {
     read_limit(w, conf_child(map, "queue"), where, errors);
     read_codel(w, conf_child(map, "codel"), where, errors);
 }
 
 /* Said of both directions at once, it is meant for the one that has a rate. */
-void scenario_queue_suit(const struct scenario_way *w, const struct scenario_way *other,
+void scenario_queue_suit(const struct scenario_direction *w, const struct scenario_direction *other,
                          const char *where, struct conf_errors *errors)
 {
     if (w->rate_bps > 0)
@@ -93,7 +93,7 @@ void scenario_queue_suit(const struct scenario_way *w, const struct scenario_way
         conf_error(errors, w->line.mark, "%smark: needs a rate; write %srate", where, where);
 }
 
-json_t *scenario_codel_json(const struct scenario_way *w)
+json_t *scenario_codel_json(const struct scenario_direction *w)
 {
     char target[CONF_NUMBER_CAP], interval[CONF_NUMBER_CAP];
     if (w->codel.interval == 0)

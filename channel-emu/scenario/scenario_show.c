@@ -27,7 +27,7 @@ static json_t *show_yes(bool b)
     return json_string(b ? "yes" : "no");
 }
 
-static json_t *start_of(const struct scenario_way *w)
+static json_t *start_of(const struct scenario_direction *w)
 {
     char text[32];
     time_t t = (time_t)(w->start_time / TICK_S);
@@ -41,7 +41,7 @@ static json_t *start_of(const struct scenario_way *w)
     return json_string(text);
 }
 
-static json_t *queue_of(const struct scenario_way *w)
+static json_t *queue_of(const struct scenario_direction *w)
 {
     if (w->queue_bytes == 0 && w->queue_time == 0)
         return json_string("none");
@@ -49,7 +49,7 @@ static json_t *queue_of(const struct scenario_way *w)
                              : show_number(OPTION_SIZE, w->queue_bytes);
 }
 
-static json_t *delay_of(const struct scenario_way *w)
+static json_t *delay_of(const struct scenario_direction *w)
 {
     if (w->point_count == 0)
         return show_duration(w->delay);
@@ -60,7 +60,7 @@ static json_t *delay_of(const struct scenario_way *w)
     return list;
 }
 
-static json_t *windows_of(const struct scenario_way *w)
+static json_t *windows_of(const struct scenario_direction *w)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < w->window_count; i++)
@@ -69,7 +69,7 @@ static json_t *windows_of(const struct scenario_way *w)
     return list;
 }
 
-static json_t *erasures_of(const struct scenario_way *w)
+static json_t *erasures_of(const struct scenario_direction *w)
 {
     json_t *o = json_pack("{s:{s:s, s:o, s:o}, s:s, s:f}", "trace", "file", w->trace.name, "offset",
                           show_duration(w->trace.offset), "loop", show_yes(w->trace.loop), "frame",
@@ -84,7 +84,7 @@ static json_t *erasures_of(const struct scenario_way *w)
     return o;
 }
 
-static json_t *way_of(const struct scenario_way *w)
+static json_t *show_direction(const struct scenario_direction *w)
 {
     json_t *rules = json_array();
     for (size_t i = 0; i < w->rules_len; i++)
@@ -92,19 +92,20 @@ static json_t *way_of(const struct scenario_way *w)
     char rate[CONF_NUMBER_CAP] = "unlimited";
     if (w->rate_bps > 0)
         conf_number_text(OPTION_RATE, w->rate_bps, rate);
-    json_t *way = json_pack(
+    json_t *direction = json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:f, s:o}", "start", start_of(w),
         "rate", rate, "queue", queue_of(w), "delay", delay_of(w), "jitter", scenario_jitter_json(w),
         "reorder", show_yes(w->reorder), w->windows_off ? "outages" : "contacts", windows_of(w),
         "off_contact", w->off == 1 ? "hold" : "drop", "erasures", erasures_of(w), "duplicate",
         w->duplicate, "corrupt", w->corrupt, "bit_errors", w->bit_errors, "rules", rules);
-    if (way != NULL && w->codel.interval > 0)
-        json_object_set_new(way, "codel", scenario_codel_json(w));
-    if (way != NULL && w->mark > 0)
-        json_object_set_new(way, "mark", show_duration(w->mark));
-    if (way != NULL && w->change_count > 0)
-        json_object_set_new(way, "changes", scenario_changes_json(w->changes, w->change_count));
-    return way;
+    if (direction != NULL && w->codel.interval > 0)
+        json_object_set_new(direction, "codel", scenario_codel_json(w));
+    if (direction != NULL && w->mark > 0)
+        json_object_set_new(direction, "mark", show_duration(w->mark));
+    if (direction != NULL && w->change_count > 0)
+        json_object_set_new(direction, "changes",
+                            scenario_changes_json(w->changes, w->change_count));
+    return direction;
 }
 
 json_t *scenario_json(const struct scenario *s)
@@ -114,7 +115,8 @@ json_t *scenario_json(const struct scenario *s)
                      s->exempt == 1 ? "signalling" : "none", "tolerance",
                      show_duration(s->tolerance), "drop_log", s->drop_log, "pcap_before",
                      s->pcap_before, "pcap_after", s->pcap_after, "forward",
-                     way_of(&s->way[SCENARIO_FORWARD]), "return", way_of(&s->way[SCENARIO_RETURN]));
+                     show_direction(&s->directions[SCENARIO_FORWARD]), "return",
+                     show_direction(&s->directions[SCENARIO_RETURN]));
 }
 
 /* Maps of two levels as blocks, what is below in JSON, which is YAML, too. */

@@ -90,7 +90,7 @@ int wan_relay_open(struct wan_relay *r, struct wan_settings *s, struct world *w,
     wan_pool_init(&r->pool);
     r->memory_limit = wan_settings_memory(s);
     for (int i = 0; i < 2; i++)
-        wan_line_init(&r->line[i], &s->way[i], &r->pool, r->began);
+        wan_line_init(&r->line[i], &s->directions[i], &r->pool, r->began);
     alarm_init(&r->alarm, w, ALARM_LINK, on_alarm, r);
     r->round = (struct round_end){.run = end_round, .context = r};
     world_attach(w, &r->round);
@@ -140,7 +140,7 @@ static double in_us(tick t)
     return (double)t / 1e3;
 }
 
-static json_t *way_json(const struct wan_relay *r, int i)
+static json_t *direction_json(const struct wan_relay *r, int i)
 {
     const struct wan_line *l = &r->line[i];
     const struct wan_account *a = &l->account;
@@ -176,7 +176,7 @@ json_t *wan_relay_json(const struct wan_relay *r)
     json_put_number(o, "memory_limit_bytes", r->memory_limit);
     json_put_number(o, "changes", r->changes);
     for (int i = 0; i < 2; i++)
-        json_object_set_new(o, names[i], way_json(r, i));
+        json_object_set_new(o, names[i], direction_json(r, i));
     return o;
 }
 

@@ -22,7 +22,7 @@ static const struct conf_option top_table[] = {
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
 static const char *const top_words[] = {"both", "forward", "return", NULL};
-static const struct conf_option way_table[] = {
+static const struct conf_option direction_table[] = {
     {"rate", OPTION_RATE, offsetof(struct wan_config, rate_bps), "unlimited", 1, 0, "unlimited",
      NULL},
     {"delay", OPTION_DURATION, offsetof(struct wan_config, delay), "0", 0, WAN_DELAY_MAX, NULL,
@@ -31,7 +31,7 @@ static const struct conf_option way_table[] = {
      LIMIT_MOST, "auto", NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
-static const char *const way_words[] = {"stalls", NULL};
+static const char *const direction_words[] = {"stalls", NULL};
 struct window {
     tick from, to;
 };
@@ -47,7 +47,7 @@ int wan_settings_init(struct wan_settings *s)
     *s = (struct wan_settings){.realtime = true};
     int r = conf_options_default(top_table, s, conf_option_set);
     for (int i = 0; i < 2 && r == 0; i++)
-        r = conf_options_default(way_table, &s->way[i], conf_option_set);
+        r = conf_options_default(direction_table, &s->directions[i], conf_option_set);
     return r;
 }
 
@@ -55,7 +55,7 @@ void wan_settings_fini(struct wan_settings *s)
 {
     conf_options_free(top_table, s);
     for (int i = 0; i < 2; i++)
-        wan_stalls_fini(&s->way[i].stalls);
+        wan_stalls_fini(&s->directions[i].stalls);
 }
 
 /* ---- stalls ---- */
@@ -87,10 +87,10 @@ static void read_windows(const struct conf_tree *list, const char *where, struct
     }
 }
 
-static void read_stalls(const struct conf_tree *way, const char *where, struct wan_stalls *out,
-                        struct conf_errors *errors)
+static void read_stalls(const struct conf_tree *direction, const char *where,
+                        struct wan_stalls *out, struct conf_errors *errors)
 {
-    const struct conf_tree *t = conf_child(way, "stalls");
+    const struct conf_tree *t = conf_child(direction, "stalls");
     const char *hint = "";
     if (t == NULL)
         return;
@@ -118,16 +118,16 @@ static void forget_lines(struct conf_tree *t)
 
 /* ---- the file ---- */
 
-static void read_way(const struct conf_tree *root, const char *key, struct wan_config *out,
-                     struct conf_errors *errors)
+static void read_direction(const struct conf_tree *root, const char *key, struct wan_config *out,
+                           struct conf_errors *errors)
 {
     char where[16];
     const struct conf_tree *map = conf_map(root, "", key, errors);
-    const struct conf_part part = {way_table, out, NULL};
+    const struct conf_part part = {direction_table, out, NULL};
     if (map == NULL)
         return;
     snprintf(where, sizeof where, "%s.", key);
-    conf_section_read(map, where, &part, 1, way_words, errors);
+    conf_section_read(map, where, &part, 1, direction_words, errors);
     read_stalls(map, where, &out->stalls, errors);
 }
 
@@ -144,9 +144,9 @@ static void read_root(struct wan_settings *s, const struct conf_tree *root,
     size_t before = errors->total;
     for (int i = 0; i < 2; i++)
         if (errors->total == before)
-            read_way(root, "both", &s->way[i], errors);
-    read_way(root, "forward", &s->way[WAN_FORWARD], errors);
-    read_way(root, "return", &s->way[WAN_RETURN], errors);
+            read_direction(root, "both", &s->directions[i], errors);
+    read_direction(root, "forward", &s->directions[WAN_FORWARD], errors);
+    read_direction(root, "return", &s->directions[WAN_RETURN], errors);
 }
 
 /* ---- a change ---- */
@@ -166,14 +166,15 @@ static void read_change(struct wan_change *c, int i, const struct conf_tree *roo
     char where[16];
     const struct conf_tree *map = conf_map(root, "", key, errors);
     struct stall stall = {c->stall[i]};
-    const struct conf_part parts[] = {{way_table, &c->way[i], NULL}, {stall_table, &stall, NULL}};
+    const struct conf_part parts[] = {{direction_table, &c->directions[i], NULL},
+                                      {stall_table, &stall, NULL}};
     if (map == NULL)
         return;
     snprintf(where, sizeof where, "%s.", key);
-    conf_section_read(map, where, parts, 2, way_words, errors);
+    conf_section_read(map, where, parts, 2, direction_words, errors);
     c->stall[i] = stall.lasts;
     c->stalls[i] = c->stalls[i] || conf_child(map, "stalls") != NULL;
-    read_stalls(map, where, &c->way[i].stalls, errors);
+    read_stalls(map, where, &c->directions[i].stalls, errors);
 }
 
 void wan_change_read(struct wan_change *c, const struct wan_settings *s, const char *text,
@@ -181,8 +182,8 @@ void wan_change_read(struct wan_change *c, const struct wan_settings *s, const c
 {
     struct conf_tree *root = conf_tree_parse(text, len, change_lacks, errors);
     for (int i = 0; i < 2; i++) {
-        c->way[i] = s->way[i];
-        c->way[i].stalls = (struct wan_stalls){.len = 0};
+        c->directions[i] = s->directions[i];
+        c->directions[i].stalls = (struct wan_stalls){.len = 0};
         c->stalls[i] = false;
         c->stall[i] = TICK_NEVER;
     }
@@ -205,20 +206,20 @@ void wan_change_read(struct wan_change *c, const struct wan_settings *s, const c
 void wan_change_lay(struct wan_change *c, struct wan_settings *s)
 {
     for (int i = 0; i < 2; i++) {
-        struct wan_stalls before = s->way[i].stalls;
-        struct wan_stalls *spare = c->stalls[i] ? &before : &c->way[i].stalls;
-        struct wan_stalls then = c->stalls[i] ? c->way[i].stalls : before;
+        struct wan_stalls before = s->directions[i].stalls;
+        struct wan_stalls *spare = c->stalls[i] ? &before : &c->directions[i].stalls;
+        struct wan_stalls then = c->stalls[i] ? c->directions[i].stalls : before;
         wan_stalls_fini(spare);
-        s->way[i] = c->way[i];
-        s->way[i].stalls = then;
-        c->way[i].stalls = (struct wan_stalls){.len = 0};
+        s->directions[i] = c->directions[i];
+        s->directions[i].stalls = then;
+        c->directions[i].stalls = (struct wan_stalls){.len = 0};
     }
 }
 
 void wan_change_fini(struct wan_change *c)
 {
     for (int i = 0; i < 2; i++)
-        wan_stalls_fini(&c->way[i].stalls);
+        wan_stalls_fini(&c->directions[i].stalls);
 }
 
 /* ---- the file as a whole ---- */
@@ -272,7 +273,7 @@ uint64_t wan_settings_memory(const struct wan_settings *s)
 {
     uint64_t sum = 0;
     for (int i = 0; i < 2; i++)
-        sum += wan_config_limit(&s->way[i]) + 2 * WAN_CHUNK_BYTES;
+        sum += wan_config_limit(&s->directions[i]) + 2 * WAN_CHUNK_BYTES;
     return sum * s->connections + WAN_POOL_SPARE * WAN_CHUNK_BYTES;
 }
 
@@ -296,7 +297,7 @@ static void print_stalls(const struct wan_stalls *s, FILE *out)
         fputc(']', out);
 }
 
-static void print_way(const struct wan_config *c, const char *name, FILE *out)
+static void print_direction(const struct wan_config *c, const char *name, FILE *out)
 {
     char rate[CONF_NUMBER_CAP], delay[CONF_NUMBER_CAP], limit[CONF_NUMBER_CAP];
     fprintf(out, "%s: {rate: %s, delay: %s, limit: %s, stalls: ", name,
@@ -311,8 +312,8 @@ void wan_settings_print(const struct wan_settings *s, FILE *out)
 {
     fprintf(out, "listen: \"%s\"\nto: \"%s\"\nconnections: %" PRIu64 "\n", s->listen, s->to,
             s->connections);
-    print_way(&s->way[WAN_FORWARD], "forward", out);
-    print_way(&s->way[WAN_RETURN], "return", out);
+    print_direction(&s->directions[WAN_FORWARD], "forward", out);
+    print_direction(&s->directions[WAN_RETURN], "return", out);
     fprintf(out, "# memory of octets under way: at most %.1f MB\n",
             (double)wan_settings_memory(s) / 1e6);
 }

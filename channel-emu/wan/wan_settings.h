@@ -18,7 +18,7 @@ struct wan_settings {
     char *listen, *to; /* owned */
     struct address listen_at, to_at;
     uint64_t connections; /* at once */
-    struct wan_config way[2];
+    struct wan_config directions[2];
     /* Of the run; borrowed. */
     const char *file, *control, *json;
     tick duration; /* 0: until a signal */
@@ -35,8 +35,8 @@ void wan_settings_load(struct wan_settings *s, const char *path, struct conf_err
 void wan_settings_lay(struct wan_settings *s, const char *text, struct conf_errors *errors);
 /* A change of a running relay: other values of its directions. */
 struct wan_change {
-    struct wan_config way[2];
-    bool stalls[2]; /* way[].stalls is given */
+    struct wan_config directions[2];
+    bool stalls[2]; /* directions[].stalls is given */
     tick stall[2];  /* the line stands still for so long from now on; TICK_NEVER: not given */
 };
 /* Reads a change of these settings, which stay; what is wrong is in *errors. wan_change_fini in any

@@ -42,7 +42,7 @@ static void change_now(const uint8_t *data, size_t len, struct conf_errors *e)
         struct chan *c;
         k.live = true;
         if (chan_new(&c, &k) < 0 ||
-            (change.way[i].keys != 0 && chan_change(c, &change.way[i], 7) < 0))
+            (change.directions[i].keys != 0 && chan_change(c, &change.directions[i], 7) < 0))
             abort();
         chan_free(c);
     }

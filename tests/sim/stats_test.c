@@ -159,7 +159,7 @@ static void open_green(uint64_t session)
 START_TEST(green_blocks_on_their_way)
 {
     stats.window_to = TICK_S;
-    stats.way = 50;
+    stats.transit = 50;
     for (uint64_t i = 1; i <= 3; i++) { /* 1: whole; 2: without its first; 3: without its last */
         open_green(i);
         green(i, 0, false, CAUSE_FIRST, 10 * i);
@@ -189,7 +189,7 @@ END_TEST
 START_TEST(green_block_with_a_copy)
 {
     stats.window_to = TICK_S;
-    stats.way = 50;
+    stats.transit = 50;
     open_green(1);
     green(1, 0, false, CAUSE_FIRST, 10);
     sim_stats_lost(&stats, 4);

@@ -157,7 +157,7 @@ START_TEST(a_flood_of_what_cannot_pass_ends)
     played.left = ENDLESS;
     played.too_long = true;
     run_bridge(&b, &o);
-    ck_assert_uint_gt(b.link.way[EMU_FORWARD].too_long, 0);
+    ck_assert_uint_gt(b.link.directions[EMU_FORWARD].too_long, 0);
     end_bridge(&b, &o);
 }
 END_TEST
@@ -170,7 +170,7 @@ START_TEST(stamps_that_stand_still_end)
     played.too_long = true;
     played.arrival = 1;
     run_bridge(&b, &o);
-    ck_assert_uint_gt(b.link.way[EMU_FORWARD].too_long, 0);
+    ck_assert_uint_gt(b.link.directions[EMU_FORWARD].too_long, 0);
     end_bridge(&b, &o);
 }
 END_TEST

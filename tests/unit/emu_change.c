@@ -46,7 +46,7 @@ START_TEST(a_change_is_not_before_what_was_let_out)
     char text[200];
     struct emu_settings s, again;
     struct emu_link l, twin;
-    const struct scenario_change change = {.way = {{.keys = CHAN_KEY_LOSS, .loss = 0}}};
+    const struct scenario_change change = {.directions = {{.keys = CHAN_KEY_LOSS, .loss = 0}}};
     snprintf(text, sizeof text, SCENARIO, "");
     open_link(&l, &s, text);
     tick begin = l.started;
@@ -55,14 +55,14 @@ START_TEST(a_change_is_not_before_what_was_let_out)
     ck_assert_int_eq(emu_link_change(&l, &change, begin + 2 * TICK_MS), 0);
     run_link(&l, begin + TICK_S);
 
-    ck_assert_uint_eq(l.way[0].changed_count, 1);
-    ck_assert_uint_eq(l.way[0].changed[0].at, 4500 * TICK_US);
+    ck_assert_uint_eq(l.directions[0].changed_count, 1);
+    ck_assert_uint_eq(l.directions[0].changed[0].at, 4500 * TICK_US);
     snprintf(text, sizeof text, SCENARIO, ", {at: 4500us, iid: 0}");
     open_link(&twin, &again, text);
     put_frames(&twin, 8, begin);
     run_link(&twin, begin + TICK_S);
-    const struct chan_counters *a = chan_counters(l.way[0].chan);
-    const struct chan_counters *b = chan_counters(twin.way[0].chan);
+    const struct chan_counters *a = chan_counters(l.directions[0].chan);
+    const struct chan_counters *b = chan_counters(twin.directions[0].chan);
     ck_assert_uint_eq(a->lost[CHAN_RANDOM], 2);
     ck_assert_uint_eq(b->lost[CHAN_RANDOM], 2);
     ck_assert_uint_eq(a->out, b->out);
@@ -95,9 +95,10 @@ START_TEST(the_end_waits_for_delays_that_were_told)
 {
     struct emu_settings s;
     struct emu_link l;
-    const struct scenario_change change = {.way = {{.keys = CHAN_KEY_DELAY, .delay = TICK_S},
-                                                   {.keys = CHAN_KEY_LOSS, .delay = 9 * TICK_S}}};
-    const struct scenario_change back = {.way = {{.keys = CHAN_KEY_DELAY, .delay = TICK_MS}}};
+    const struct scenario_change change = {
+        .directions = {{.keys = CHAN_KEY_DELAY, .delay = TICK_S},
+                      {.keys = CHAN_KEY_LOSS, .delay = 9 * TICK_S}}};
+    const struct scenario_change back = {.directions = {{.keys = CHAN_KEY_DELAY, .delay = TICK_MS}}};
     open_link(&l, &s, "{both: {delay: 5ms, jitter: 2ms}}");
     tick begin = l.started, end = begin + 10 * TICK_MS;
     ck_assert_uint_eq(emu_link_drain(&l), 7 * TICK_MS);
@@ -111,10 +112,10 @@ START_TEST(the_end_waits_for_delays_that_were_told)
     emu_link_was_swept(&l, end, false);
     ck_assert(!emu_link_drained(&l));
     run_link(&l, begin + TICK_S / 2);
-    ck_assert_uint_eq(chan_counters(l.way[0].chan)->out, 1);
+    ck_assert_uint_eq(chan_counters(l.directions[0].chan)->out, 1);
     ck_assert(!emu_link_drained(&l));
     run_link(&l, begin + 2 * TICK_S);
-    ck_assert_uint_eq(chan_counters(l.way[0].chan)->out, 2);
+    ck_assert_uint_eq(chan_counters(l.directions[0].chan)->out, 2);
     ck_assert(emu_link_drained(&l));
     s.drain = 3 * TICK_MS; /* as it was wished */
     ck_assert_uint_eq(emu_link_drain(&l), 3 * TICK_MS);

@@ -50,8 +50,8 @@ static void check_verdict(const char *grade, size_t n, const char *const *reason
 
 static void late(int dir, uint64_t of, uint64_t beyond, tick most)
 {
-    link_.way[dir].late = (struct emu_late){.count = of, .max = most};
-    link_.way[dir].late_beyond = beyond;
+    link_.directions[dir].late = (struct emu_late){.count = of, .max = most};
+    link_.directions[dir].late_beyond = beyond;
 }
 
 /* One frame in a hundred, or one at all, may be late; more than half is no bad luck. */
@@ -87,7 +87,7 @@ END_TEST
 /* Each frame that is lost, but not by the channel, is too much. */
 START_TEST(by_losses)
 {
-    struct emu_way *w = &link_.way[EMU_RETURN];
+    struct emu_direction *w = &link_.directions[EMU_RETURN];
     uint64_t *const counters[] = {&w->before, &w->too_long, &w->sum_missing, &w->send_failed,
                                   &w->after};
     static const char *const reasons[] = {
@@ -113,7 +113,7 @@ START_TEST(the_worst_goes_first)
     late(EMU_FORWARD, 10, 2, TICK_MS);
     late(EMU_RETURN, 10, 1, TICK_S);
     VERDICT("overload", "return: a frame left ", "forward: 2 frames ");
-    link_.way[EMU_RETURN].send_failed = 3;
+    link_.directions[EMU_RETURN].send_failed = 3;
     VERDICT("losses", "return: 3 frames that the kernel", "return: a frame left ",
             "forward: 2 frames ");
     link_.ended = true;

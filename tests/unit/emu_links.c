@@ -35,9 +35,9 @@ START_TEST(a_file_says_links_transmitters_and_hand_overs)
     ck_assert_int_eq(read_text(&s, text), 0);
     ck_assert_uint_eq(s.count, 4);
     ck_assert_str_eq(s.link[0].listen, "127.0.0.1:1");
-    ck_assert_uint_eq(s.link[0].scenario.way[0].delay, 7 * TICK_MS);
-    ck_assert_uint_eq(s.link[1].scenario.way[0].delay, 9 * TICK_MS);
-    ck_assert_uint_eq(s.link[1].scenario.way[1].delay, 7 * TICK_MS);
+    ck_assert_uint_eq(s.link[0].scenario.directions[0].delay, 7 * TICK_MS);
+    ck_assert_uint_eq(s.link[1].scenario.directions[0].delay, 9 * TICK_MS);
+    ck_assert_uint_eq(s.link[1].scenario.directions[1].delay, 7 * TICK_MS);
     ck_assert_uint_eq(s.link[2].scenario.overhead, 10);
     ck_assert_uint_ne(s.link[0].scenario.seed, s.link[1].scenario.seed);
     ck_assert(s.link[0].shared[0] == 0 && s.link[0].shared[1] == -1 && s.link[1].shared[1] == 0);
@@ -151,7 +151,7 @@ START_TEST(a_change_names_its_link)
     ck_assert_int_eq(read_text(&s, file), 0);
     ck_assert_int_eq(scenario_links_change_read(c, &s, good, strlen(good), &errors), 2);
     ck_assert(c[0].link == 0 && c[0].shared == -1 && c[0].of_link.link[1] == 2);
-    ck_assert_uint_eq(c[0].of_link.way[0].rate_bps, 5000000);
+    ck_assert_uint_eq(c[0].of_link.directions[0].rate_bps, 5000000);
     ck_assert(c[1].link == -1 && c[1].shared == 0 && c[1].rate_bps == 3000000);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         conf_errors_init(&errors, "");

@@ -48,7 +48,7 @@ START_TEST(each_allocation_fails)
     ck_assert_uint_eq(links_run_enter(&r, 1, 0, 5 + TICK_S), 3);
     ck_assert_uint_eq(links_run_enter(&r, 1, 0, 6), 3); /* time is held */
     ck_assert_uint_eq(links_run_enter(&r, 0, 0, 6), 0); /* of its own */
-    ck_assert(r.at[1].way[0].gap == 1 && r.at[1].way[0].via[3].in == 2);
+    ck_assert(r.at[1].directions[0].gap == 1 && r.at[1].directions[0].via[3].in == 2);
     links_run_fini(&r);
     scenario_links_fini(&file);
 }

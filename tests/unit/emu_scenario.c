@@ -126,9 +126,9 @@ START_TEST(every_key)
     ck_assert_double_eq(k.duplicate, 0.1);
     ck_assert_double_eq(k.corrupt, 0.2);
     ck_assert_double_eq(k.bit_error_rate, 1e-9);
-    ck_assert_uint_eq(s.way[0].rules_len, 2);
-    ck_assert_uint_eq(s.way[0].rules[0].last, 2);
-    ck_assert(s.way[0].rules[0].per_session && !s.way[0].rules[1].per_session);
+    ck_assert_uint_eq(s.directions[0].rules_len, 2);
+    ck_assert_uint_eq(s.directions[0].rules[0].last, 2);
+    ck_assert(s.directions[0].rules[0].per_session && !s.directions[0].rules[1].per_session);
     ck_assert(s.tolerance == 3 * TICK_MS && s.exempt == 1);
     ck_assert_str_eq(s.drop_log, "d.csv.gz");
     ck_assert_str_eq(s.pcap_before, "/b.pcap");
@@ -170,8 +170,8 @@ START_TEST(both_is_laid_under_the_directions)
 {
     struct scenario s;
     good(&s, "return: {delay: 7ms}\nboth: {delay: 3ms, rate: 1Mbit/s}\nforward: {rate: 2Mbit/s}\n");
-    ck_assert(s.way[0].delay == 3 * TICK_MS && s.way[1].delay == 7 * TICK_MS);
-    ck_assert(s.way[0].rate_bps == 2000000 && s.way[1].rate_bps == 1000000);
+    ck_assert(s.directions[0].delay == 3 * TICK_MS && s.directions[1].delay == 7 * TICK_MS);
+    ck_assert(s.directions[0].rate_bps == 2000000 && s.directions[1].rate_bps == 1000000);
     scenario_fini(&s);
 }
 END_TEST
@@ -184,7 +184,7 @@ START_TEST(a_later_text_replaces_what_it_names)
                                "  erasures: {trace: none, gilbert_elliott: none}}\n"),
                      0);
     struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 0, 0);
-    ck_assert(s.way[0].rules_len == 0 && k.window_count == 0 && k.point_count == 0 &&
+    ck_assert(s.directions[0].rules_len == 0 && k.window_count == 0 && k.point_count == 0 &&
               k.delay == TICK_MS);
     ck_assert(k.trace == NULL && k.burst.good == 0);
     ck_assert(k.rate_bps == 500000000 && k.jitter == 100 * TICK_US);
@@ -192,8 +192,8 @@ START_TEST(a_later_text_replaces_what_it_names)
     ck_assert_int_eq(scenario_set(&s, "both.queue", "3ms", true, &errors), 0);
     ck_assert_int_eq(scenario_check(&s, &errors), 0); /* only forward has a rate */
     ck_assert_int_eq(scenario_set(&s, "both.outages", "[{from: 1s, to: 2s}]", false, &errors), 0);
-    ck_assert(s.way[0].rate_bps == 5000000 && s.way[0].windows_off);
-    ck_assert(s.way[1].window_count == 1 && s.way[1].windows[0].to == 2 * TICK_S);
+    ck_assert(s.directions[0].rate_bps == 5000000 && s.directions[0].windows_off);
+    ck_assert(s.directions[1].window_count == 1 && s.directions[1].windows[0].to == 2 * TICK_S);
     scenario_fini(&s);
 }
 END_TEST
@@ -203,7 +203,7 @@ START_TEST(a_time_of_day)
     struct scenario s;
     good(&s, "both: {start: \"2026-11-21T07:00:00Z\"}\n");
     tick at = UINT64_C(1795244400) * TICK_S, started = 100 * TICK_S;
-    ck_assert(s.way[0].start_time == at);
+    ck_assert(s.directions[0].start_time == at);
     ck_assert(scenario_chan(&s, 0, started, at - 3 * TICK_S).origin == started + 3 * TICK_S);
     ck_assert(scenario_chan(&s, 0, started, at + 3 * TICK_S).origin == started - 3 * TICK_S);
     scenario_fini(&s);
@@ -235,7 +235,7 @@ START_TEST(jitter_by_a_law)
     ck_assert(k.jitter == 0 && k.jitter_law->law == CHAN_JITTER_PARETO);
     ck_assert(k.jitter_law->mean == 5 * TICK_MS && k.jitter_law->sd == TICK_MS);
     ck_assert(k.jitter_law->memory == 20 * TICK_MS && k.jitter_law->max == TICK_S);
-    ck_assert_uint_eq(scenario_jitter_max(&s.way[0]), TICK_S);
+    ck_assert_uint_eq(scenario_jitter_max(&s.directions[0]), TICK_S);
     k = scenario_chan(&s, SCENARIO_RETURN, 0, 0);
     ck_assert(k.jitter_law->table_len == 3 && k.jitter_law->table[2] == 5 * TICK_MS);
     ck_assert_double_eq(k.jitter_law->correlation, 0.25);
@@ -475,11 +475,11 @@ START_TEST(a_change_in_mid_run)
     struct scenario_change c;
     good(&s, "forward: {rate: 1Mbit/s}\n");
     ck_assert_int_eq(change(&c, &s, "both: {iid: 0.5, link: down}\nreturn: {iid: 0, link: up}"), 0);
-    ck_assert(c.way[0].keys == CHAN_KEY_LOSS && c.link[0] == 2 && c.link[1] == 1);
-    ck_assert_double_eq(c.way[0].loss, 0.5);
-    ck_assert_double_eq(c.way[1].loss, 0);
+    ck_assert(c.directions[0].keys == CHAN_KEY_LOSS && c.link[0] == 2 && c.link[1] == 1);
+    ck_assert_double_eq(c.directions[0].loss, 0.5);
+    ck_assert_double_eq(c.directions[1].loss, 0);
     ck_assert_int_eq(change(&c, &s, "forward: {rate: 3Mbit/s}"), 0);
-    ck_assert(c.way[0].rate_bps == 3000000 && c.way[1].keys == 0 && c.link[0] == 0);
+    ck_assert(c.directions[0].rate_bps == 3000000 && c.directions[1].keys == 0 && c.link[0] == 0);
     ck_assert_int_eq(change(&c, &s, "return: {rate: 3Mbit/s}"), HELIO_EFORMAT);
     ck_assert_str_eq(errors.text[0], "return.rate: the direction has none that could change; write "
                                      "return.rate, too");

@@ -342,14 +342,14 @@ START_TEST(settings_are_read)
         &s, "listen: 127.0.0.1:5\nto: 127.0.0.1:6\nboth: {delay: 50ms, stalls: every 10s for 1s}\n"
             "forward: {rate: 1Gbit/s, stalls: [{from: 1s, to: 2s}]}\nreturn: {limit: 1MiB}\n");
     ck_assert_msg(e->total == 0, "%s", e->text[0]);
-    ck_assert_uint_eq(s.way[WAN_FORWARD].delay, 50 * TICK_MS);
-    ck_assert_uint_eq(s.way[WAN_RETURN].delay, 50 * TICK_MS);
-    ck_assert_uint_eq(s.way[WAN_FORWARD].rate_bps, 1000000000);
-    ck_assert_uint_eq(s.way[WAN_FORWARD].stalls.every, 0);
-    ck_assert_uint_eq(s.way[WAN_FORWARD].stalls.len, 1);
-    ck_assert_uint_eq(s.way[WAN_RETURN].stalls.every, 10 * TICK_S);
-    ck_assert_uint_eq(wan_config_limit(&s.way[WAN_FORWARD]), 8750000);
-    ck_assert_uint_eq(wan_config_limit(&s.way[WAN_RETURN]), 1 << 20);
+    ck_assert_uint_eq(s.directions[WAN_FORWARD].delay, 50 * TICK_MS);
+    ck_assert_uint_eq(s.directions[WAN_RETURN].delay, 50 * TICK_MS);
+    ck_assert_uint_eq(s.directions[WAN_FORWARD].rate_bps, 1000000000);
+    ck_assert_uint_eq(s.directions[WAN_FORWARD].stalls.every, 0);
+    ck_assert_uint_eq(s.directions[WAN_FORWARD].stalls.len, 1);
+    ck_assert_uint_eq(s.directions[WAN_RETURN].stalls.every, 10 * TICK_S);
+    ck_assert_uint_eq(wan_config_limit(&s.directions[WAN_FORWARD]), 8750000);
+    ck_assert_uint_eq(wan_config_limit(&s.directions[WAN_RETURN]), 1 << 20);
     ck_assert_uint_ge(wan_settings_memory(&s), s.connections * (8750000 + (1 << 20)));
     free(e);
     wan_settings_fini(&s);
@@ -379,9 +379,9 @@ START_TEST(changes_are_read)
     ck_assert(c.stall[WAN_FORWARD] == 2 * TICK_S && c.stall[WAN_RETURN] == TICK_NEVER);
     wan_change_lay(&c, &s);
     wan_change_fini(&c);
-    ck_assert(s.way[0].delay == 7 * TICK_MS && s.way[1].delay == 7 * TICK_MS);
-    ck_assert(s.way[0].stalls.every == 9 * TICK_S && s.way[0].stalls.len == 0);
-    ck_assert(s.way[1].stalls.len == 1 && s.way[1].rate_bps == 0);
+    ck_assert(s.directions[0].delay == 7 * TICK_MS && s.directions[1].delay == 7 * TICK_MS);
+    ck_assert(s.directions[0].stalls.every == 9 * TICK_S && s.directions[0].stalls.len == 0);
+    ck_assert(s.directions[1].stalls.len == 1 && s.directions[1].rate_bps == 0);
     free(e);
     static const struct {
         const char *text, *why;

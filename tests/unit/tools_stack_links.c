@@ -110,7 +110,7 @@ static const struct chan_counters *counters(const char *name, int dir)
 {
     int i = scenario_links_find(&stack->links->file, name);
     ck_assert_int_ge(i, 0);
-    return chan_counters(stack->channels[stack->links->first + (size_t)i]->way[dir].chan);
+    return chan_counters(stack->channels[stack->links->first + (size_t)i]->directions[dir].chan);
 }
 
 /* ---- against channels driven by themselves ---- */
@@ -268,7 +268,7 @@ START_TEST(frames_fare_as_in_channels_by_themselves)
     ck_assert_uint_gt(counters("p", 0)->lost[CHAN_HANDOVER], 0);
     ck_assert_uint_gt(counters("p", 0)->lost[CHAN_QUEUE], 0);
     for (int dir = 0; dir < 2; dir++)
-        ck_assert_uint_eq(stack->links->between.at[L].way[dir].gap, gap[dir]);
+        ck_assert_uint_eq(stack->links->between.at[L].directions[dir].gap, gap[dir]);
     ck_assert(gap[0] > 50 && gap[1] > 10);
     close_model(m);
     free(m);
@@ -367,7 +367,7 @@ START_TEST(one_hop_leads_to_the_next)
     send_frame(far, "10.0.0.1:3", 2, 60); /* answers go all the way back */
     run_until(2 * TICK_S);
     ck_assert(near->count == 1 && near->got[0].id == 2 && near->got[0].at == TICK_S + 7 * TICK_MS);
-    ck_assert_uint_eq(stack->channels[2]->way[SCENARIO_RETURN].no_peer, 1);
+    ck_assert_uint_eq(stack->channels[2]->directions[SCENARIO_RETURN].no_peer, 1);
     ck_assert_uint_eq(counters("two", SCENARIO_FORWARD)->out, 1);
     close_stack();
 }

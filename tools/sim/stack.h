@@ -59,7 +59,7 @@ struct stack_station {
 };
 
 /* One direction of a channel, which begins with its first frame. */
-struct stack_way {
+struct stack_direction {
     struct chan *chan;
     struct ltp_rules *rules;
     uint64_t no_peer;         /* arrived without a destination */
@@ -91,7 +91,7 @@ struct stack_channel {
                        the first to the second */
     struct address flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
     size_t flows_len;
-    struct stack_way way[2];
+    struct stack_direction directions[2];
     tick bias; /* the channels' clock is so far before the world's */
     struct log_writer *drops;
     struct log_writer *capture[2]; /* of what enters it, of what leaves it; NULL: none */
@@ -168,7 +168,7 @@ struct virtual_port *stack_port(const struct stack *s, const struct address *to)
 
 /* stack_channel.c. How far the channels' clock begins before the world's when something has this
  * `start`: 0, or, when that is before time zero, all of the time since 1970. */
-tick stack_channel_bias(const struct scenario_way *w);
+tick stack_channel_bias(const struct scenario_direction *w);
 /* 0, or an error that was said. */
 int stack_channel_open(struct stack_channel *c, size_t number);
 void stack_channel_free(struct stack_channel *c);
@@ -240,8 +240,8 @@ void stack_fini(struct stack *s);
 
 /* stack_report.c: exit code 0 or 1. One direction of a channel, for it and stack_links.c. */
 int stack_report(const struct stack *s, bool json);
-json_t *stack_way_json(const struct stack_channel *c, int dir);
-void stack_way_print(const struct stack_channel *c, int dir, const char *name);
+json_t *stack_direction_json(const struct stack_channel *c, int dir);
+void stack_direction_print(const struct stack_channel *c, int dir, const char *name);
 
 /* stack_main.c: is it a command line for the whole stack? Then its exit code. */
 bool stack_wanted(int argc, char **argv);

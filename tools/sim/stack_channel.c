@@ -41,7 +41,7 @@ static int refuse_key(const struct stack_channel *c, const char *why)
     return HELIO_EFORMAT;
 }
 
-tick stack_channel_bias(const struct scenario_way *w)
+tick stack_channel_bias(const struct scenario_direction *w)
 {
     const tick epoch = STACK_START * TICK_S;
     return w->start == START_AT && w->start_time < epoch ? epoch : 0;
@@ -59,12 +59,13 @@ int stack_channel_open(struct stack_channel *c, size_t number)
     char path[4096];
     int rc = why != NULL ? refuse_key(c, why) : 0;
     for (int i = 0; i < 2 && rc == 0; i++)
-        if (s->way[i].rules_len > 0)
-            rc = ltp_rules_new(&c->way[i].rules, s->way[i].rules, s->way[i].rules_len);
-    tick forward = stack_channel_bias(&s->way[SCENARIO_FORWARD]);
+        if (s->directions[i].rules_len > 0)
+            rc = ltp_rules_new(&c->directions[i].rules, s->directions[i].rules,
+                               s->directions[i].rules_len);
+    tick forward = stack_channel_bias(&s->directions[SCENARIO_FORWARD]);
     c->bias = c->links != NULL ? c->links->bias
               : forward != 0   ? forward
-                               : stack_channel_bias(&s->way[SCENARIO_RETURN]);
+                               : stack_channel_bias(&s->directions[SCENARIO_RETURN]);
     bool named = *s->drop_log != '\0';
     if (rc == 0)
         rc = stack_capture_open(c, number);
@@ -87,8 +88,8 @@ int stack_channel_open(struct stack_channel *c, size_t number)
 void stack_channel_free(struct stack_channel *c)
 {
     for (int i = 0; i < 2; i++) {
-        chan_free(c->way[i].chan);
-        ltp_rules_free(c->way[i].rules);
+        chan_free(c->directions[i].chan);
+        ltp_rules_free(c->directions[i].rules);
     }
     log_writer_free(c->drops);
     log_writer_free(c->capture[0]);
@@ -111,12 +112,12 @@ static void put_row(struct stack_channel *c, struct drop_row row, uint64_t tag, 
     drop_log_put(c->drops, &row);
 }
 
-static void log_way(struct stack_channel *c, int direction)
+static void log_direction(struct stack_channel *c, int direction)
 {
     struct chan_fate f;
-    if (c->drops == NULL || c->way[direction].chan == NULL)
+    if (c->drops == NULL || c->directions[direction].chan == NULL)
         return;
-    while (chan_fate(c->way[direction].chan, &f) == 1) {
+    while (chan_fate(c->directions[direction].chan, &f) == 1) {
         struct drop_row row = {.time = f.entered - c->bias,
                                .direction = direction,
                                .frame = f.number,
@@ -130,11 +131,11 @@ static void log_way(struct stack_channel *c, int direction)
 static void log_fates(struct stack_channel *c, int direction)
 {
     const struct links_line *line =
-        c->links == NULL ? NULL : c->links->between.at[c->link].way[direction].line;
+        c->links == NULL ? NULL : c->links->between.at[c->link].directions[direction].line;
     if (line == NULL)
-        log_way(c, direction);
+        log_direction(c, direction);
     for (size_t i = 0; line != NULL && i < line->count; i++)
-        log_way(line->member[i].owner, line->member[i].dir);
+        log_direction(line->member[i].owner, line->member[i].dir);
 }
 
 /* It arrived when its link was handed over, and is dropped; it was counted. */
@@ -149,9 +150,9 @@ static void log_gap(struct stack_channel *c, int direction, const uint8_t *data,
     put_row(c, row, 0, data);
 }
 
-static int begin_way(struct stack_channel *c, int direction, tick now)
+static int begin_direction(struct stack_channel *c, int direction, tick now)
 {
-    struct stack_way *w = &c->way[direction];
+    struct stack_direction *w = &c->directions[direction];
     struct chan_config config =
         scenario_chan(scenario_of(c), direction, c->bias, STACK_START * TICK_S);
     size_t place = 0;
@@ -167,17 +168,17 @@ static int begin_way(struct stack_channel *c, int direction, tick now)
     w->first = now;
     int rc = chan_new(&w->chan, &config);
     if (c->links != NULL)
-        c->links->between.at[c->link].way[direction].chan = w->chan;
+        c->links->between.at[c->link].directions[direction].chan = w->chan;
     return rc;
 }
 
 static void enter_channel(struct stack_channel *c, int direction, uint64_t tag, const uint8_t *data,
                           size_t len)
 {
-    struct stack_way *w = &c->way[direction];
+    struct stack_direction *w = &c->directions[direction];
     struct ltp_fields ltp;
     tick now = channel_now(c);
-    if (w->chan == NULL && begin_way(c, direction, now) < 0) {
+    if (w->chan == NULL && begin_direction(c, direction, now) < 0) {
         w->gone++;
         return;
     }
@@ -220,7 +221,7 @@ static int relay_input(struct stack_channel *c, const struct address *from,
     int dir = back ? SCENARIO_RETURN : SCENARIO_FORWARD;
     uint64_t flow = back ? c->flows_len > 0 : flow_of(c, from);
     if (flow == 0 && !(back && o->has_return_to)) {
-        c->way[dir].no_peer++;
+        c->directions[dir].no_peer++;
         return 1;
     }
     if (c->links != NULL)
@@ -255,7 +256,7 @@ int stack_channel_input(struct stack_channel *c, const struct virtual_port *from
 }
 
 /* The direction of the channel that leads there; -1: none. */
-static int way_between(const struct stack_channel *c, size_t from, size_t to)
+static int direction_between(const struct stack_channel *c, size_t from, size_t to)
 {
     if (c->kind != STACK_BETWEEN)
         return -1;
@@ -267,7 +268,7 @@ static int way_between(const struct stack_channel *c, size_t from, size_t to)
 bool stack_channel_between(const struct stack *s, size_t from, size_t to)
 {
     for (size_t i = 0; i < s->channels_len; i++)
-        if (way_between(s->channels[i], from, to) >= 0)
+        if (direction_between(s->channels[i], from, to) >= 0)
             return true;
     return false;
 }
@@ -275,9 +276,9 @@ bool stack_channel_between(const struct stack *s, size_t from, size_t to)
 void stack_channel_stream(struct stack *s, size_t from, size_t to, struct slice frame)
 {
     for (size_t i = 0; i < s->channels_len; i++) {
-        int way = way_between(s->channels[i], from, to);
-        if (way >= 0) {
-            enter_channel(s->channels[i], way, STREAM, frame.data, frame.len);
+        int direction = direction_between(s->channels[i], from, to);
+        if (direction >= 0) {
+            enter_channel(s->channels[i], direction, STREAM, frame.data, frame.len);
             return;
         }
     }
@@ -287,8 +288,8 @@ tick stack_channel_due(const struct stack_channel *c)
 {
     tick due = TICK_NEVER;
     for (int i = 0; i < 2; i++)
-        if (c->way[i].chan != NULL)
-            due = tick_min(due, chan_deadline(c->way[i].chan));
+        if (c->directions[i].chan != NULL)
+            due = tick_min(due, chan_deadline(c->directions[i].chan));
     return due == TICK_NEVER ? due : due - c->bias;
 }
 
@@ -324,7 +325,7 @@ static void relay_output(struct stack_channel *c, int direction, const struct ch
     struct virtual_port *there = stack_port(c->stack, to);
     struct stack_channel *next = there != NULL ? NULL : stack_relay_at(c->stack, to);
     if (there == NULL && next == NULL) {
-        c->way[direction].gone++;
+        c->directions[direction].gone++;
         return;
     }
     if (c->links != NULL)
@@ -344,7 +345,7 @@ static void wire_output(struct stack_channel *c, int direction, const struct cha
     struct virtual_port *there = virtual_port_at(w, out->tag & UINT32_MAX);
     const struct virtual_port *from = virtual_port_at(w, out->tag >> 32);
     if (there == NULL || from == NULL) {
-        c->way[direction].gone++;
+        c->directions[direction].gone++;
         return;
     }
     struct slice frame = slice_of(out->data, out->len);
@@ -356,7 +357,7 @@ void stack_channel_step(struct stack_channel *c)
 {
     struct chan_out out;
     for (int i = 0; i < 2; i++) {
-        struct chan *chan = c->way[i].chan;
+        struct chan *chan = c->directions[i].chan;
         if (chan == NULL || chan_deadline(chan) > channel_now(c))
             continue;
         int got = chan_output(chan, channel_now(c), &out);

@@ -46,7 +46,7 @@ static tick choose_bias(const struct scenario_links *file)
 {
     tick bias = stack_channel_bias(&file->origin);
     for (size_t i = 0; i < file->count && bias == 0; i++) {
-        const struct scenario_way *w = file->link[i].scenario.way;
+        const struct scenario_direction *w = file->link[i].scenario.directions;
         tick forward = stack_channel_bias(&w[SCENARIO_FORWARD]);
         bias = forward != 0 ? forward : stack_channel_bias(&w[SCENARIO_RETURN]);
     }
@@ -219,8 +219,8 @@ json_t *stack_links_json(const struct stack *s)
     for (size_t i = 0; i < l->file.count; i++) {
         const struct stack_channel *c = s->channels[l->first + i];
         json_t *o = json_pack("{s:I, s:o, s:o}", "seed", (json_int_t)l->file.link[i].scenario.seed,
-                              "forward", stack_way_json(c, SCENARIO_FORWARD), "return",
-                              stack_way_json(c, SCENARIO_RETURN));
+                              "forward", stack_direction_json(c, SCENARIO_FORWARD), "return",
+                              stack_direction_json(c, SCENARIO_RETURN));
         json_t *hand = links_run_handover(&l->between, i, s->world.now + l->bias);
         if (hand != NULL)
             json_object_set_new(o, "handover", hand);
@@ -237,7 +237,7 @@ void stack_links_print(const struct stack *s)
         for (int dir = 0; dir < 2; dir++) {
             char name[SCENARIO_NAME_MAX + 8];
             snprintf(name, sizeof name, "link %.32s", l->file.link[i].name);
-            stack_way_print(c, dir, name);
+            stack_direction_print(c, dir, name);
         }
         links_run_say_handover(&l->between, i, s->world.now + l->bias, stdout);
     }

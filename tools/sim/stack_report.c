@@ -11,8 +11,8 @@
 
 static double good_share(const struct stack_channel *c, int dir)
 {
-    const struct scenario_way *o = &c->options.settings.scenario.way[dir];
-    const struct stack_way *w = &c->way[dir];
+    const struct scenario_direction *o = &c->options.settings.scenario.directions[dir];
+    const struct stack_direction *w = &c->directions[dir];
     const struct trace *t = &o->trace.source.trace;
     tick a = w->first, b = w->last;
     if (!o->trace.source.on || w->last <= w->first)
@@ -23,7 +23,7 @@ static double good_share(const struct stack_channel *c, int dir)
     return 1 - (double)bad / (double)(w->last - w->first);
 }
 
-static struct chan_counters counters_of(const struct stack_way *w)
+static struct chan_counters counters_of(const struct stack_direction *w)
 {
     static const struct chan_counters none = {.in = 0};
     return w->chan == NULL ? none : *chan_counters(w->chan);
@@ -32,7 +32,7 @@ static struct chan_counters counters_of(const struct stack_way *w)
 /* Of a link of a file: frames that arrived when it was handed over, and never entered a channel. */
 static uint64_t gap_of(const struct stack_channel *c, int dir)
 {
-    return c->links == NULL ? 0 : c->links->between.at[c->link].way[dir].gap;
+    return c->links == NULL ? 0 : c->links->between.at[c->link].directions[dir].gap;
 }
 
 /* The number of channels that are no links of a file; links of files follow them. */
@@ -41,9 +41,9 @@ static size_t channels_of(const struct stack *s)
     return s->links == NULL ? s->channels_len : s->links->first;
 }
 
-json_t *stack_way_json(const struct stack_channel *c, int dir)
+json_t *stack_direction_json(const struct stack_channel *c, int dir)
 {
-    const struct stack_way *w = &c->way[dir];
+    const struct stack_direction *w = &c->directions[dir];
     struct chan_counters n = counters_of(w);
     const uint64_t gap = gap_of(c, dir);
     n.lost[CHAN_HANDOVER] += gap;
@@ -130,10 +130,10 @@ static json_t *stack_json(const struct stack *s)
     for (size_t i = 0; i < s->stations_len; i++)
         json_array_append_new(stations, station_json(s->stations[i]->station));
     for (size_t i = 0; i < channels_of(s); i++)
-        json_array_append_new(channels,
-                              json_pack("{s:o, s:o}", "forward",
-                                        stack_way_json(s->channels[i], SCENARIO_FORWARD), "return",
-                                        stack_way_json(s->channels[i], SCENARIO_RETURN)));
+        json_array_append_new(
+            channels, json_pack("{s:o, s:o}", "forward",
+                                stack_direction_json(s->channels[i], SCENARIO_FORWARD), "return",
+                                stack_direction_json(s->channels[i], SCENARIO_RETURN)));
     for (size_t i = 0; i < s->hosts_len; i++)
         json_array_append_new(nodes, host_json(s->hosts[i]));
     json_t *o = json_pack("{s:f, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "virtual_s",
@@ -148,9 +148,9 @@ static json_t *stack_json(const struct stack *s)
 
 /* ---- for people ---- */
 
-void stack_way_print(const struct stack_channel *c, int dir, const char *name)
+void stack_direction_print(const struct stack_channel *c, int dir, const char *name)
 {
-    struct chan_counters n = counters_of(&c->way[dir]);
+    struct chan_counters n = counters_of(&c->directions[dir]);
     const uint64_t gap = gap_of(c, dir);
     printf("%-11s %-7s  %" PRIu64 " in, %" PRIu64 " lost, good share %.4f\n", name,
            dir == SCENARIO_FORWARD ? "forward" : "return", n.in + gap, chan_lost(&n) + gap,
@@ -211,8 +211,8 @@ static bool print_text(const struct stack *s)
     for (size_t i = 0; i < channels_of(s); i++) {
         char name[32];
         snprintf(name, sizeof name, "channel %zu", i + 1);
-        stack_way_print(s->channels[i], SCENARIO_FORWARD, name);
-        stack_way_print(s->channels[i], SCENARIO_RETURN, name);
+        stack_direction_print(s->channels[i], SCENARIO_FORWARD, name);
+        stack_direction_print(s->channels[i], SCENARIO_RETURN, name);
     }
     if (s->links != NULL)
         stack_links_print(s);

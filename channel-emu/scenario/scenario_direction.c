@@ -14,11 +14,11 @@
 #include "channel-emu/chan/fading/chan_gen.h"
 #include "channel-emu/scenario/scenario.h"
 
-#define AT(field) offsetof(struct scenario_way, field)
+#define AT(field) offsetof(struct scenario_direction, field)
 #define TIME_MAX (86400 * TICK_S * 366)
 #define RATE_MAX UINT64_C(1000000000000)
 
-static const struct conf_option way_table[] = {
+static const struct conf_option direction_table[] = {
     {"rate", OPTION_RATE, AT(rate_bps), "unlimited", 1, RATE_MAX, "unlimited", NULL},
     {"mark", OPTION_DURATION, AT(mark), "0", 0, TIME_MAX, NULL, NULL},
     {"reorder", OPTION_BOOL, AT(reorder), "yes", 0, 0, NULL, NULL},
@@ -28,9 +28,9 @@ static const struct conf_option way_table[] = {
     {"bit_errors", OPTION_SHARE, AT(bit_errors), "0", 0, 0, NULL, NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
-static const char *const way_words[] = {"start",  "queue",    "codel",   "delay",
-                                        "jitter", "contacts", "outages", "erasures",
-                                        "rules",  "changes",  NULL};
+static const char *const direction_words[] = {"start",  "queue",    "codel",   "delay",
+                                              "jitter", "contacts", "outages", "erasures",
+                                              "rules",  "changes",  NULL};
 static const struct conf_option erasure_table[] = {
     {"frame", OPTION_CHOICE, AT(frame), "any", 0, 0, "any|start", NULL},
     {"iid", OPTION_SHARE, AT(iid), "0", 0, 0, NULL, NULL},
@@ -61,9 +61,10 @@ static int set_default(const struct conf_option *o, void *base, const char *text
     return conf_option_set(&any, base, text, why, cap);
 }
 
-int scenario_way_init(struct scenario_way *w)
+int scenario_direction_init(struct scenario_direction *w)
 {
-    const struct conf_option *const tables[] = {way_table, erasure_table, trace_table, burst_table};
+    const struct conf_option *const tables[] = {direction_table, erasure_table, trace_table,
+                                                burst_table};
     w->queue_bytes = 64000000;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         int rc = conf_options_default(tables[i], w, set_default);
@@ -73,7 +74,7 @@ int scenario_way_init(struct scenario_way *w)
     return scenario_power_init(w);
 }
 
-void scenario_way_fini(struct scenario_way *w)
+void scenario_direction_fini(struct scenario_direction *w)
 {
     conf_options_free(trace_table, w);
     trace_source_fini(&w->trace.source);
@@ -117,7 +118,7 @@ static bool time_of_day(const char *text, tick *out)
     return true;
 }
 
-void scenario_start_read(struct scenario_way *w, const struct conf_tree *t, const char *where,
+void scenario_start_read(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                          struct conf_errors *errors)
 {
     const char *text = text_of(t, where, errors);
@@ -140,7 +141,7 @@ void scenario_start_read(struct scenario_way *w, const struct conf_tree *t, cons
     }
 }
 
-static void read_delay(struct scenario_way *w, const struct conf_tree *t, const char *where,
+static void read_delay(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                        struct conf_errors *errors)
 {
     static const struct conf_option delay = {
@@ -167,7 +168,7 @@ static bool is_preset(const char *name)
     return strcmp(name, "none") == 0 || strcmp(name, "-") == 0 || gen_preset_find(name) != NULL;
 }
 
-static void open_trace(struct scenario_way *w, const struct conf_tree *t, const char *where,
+static void open_trace(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                        const char *directory, struct conf_errors *errors)
 {
     char why[TRACE_FILE_ERROR_MAX] = "out of memory";
@@ -192,7 +193,7 @@ static void open_trace(struct scenario_way *w, const struct conf_tree *t, const 
 }
 
 /* trace: NAME is short for trace: {file: NAME}. */
-static void read_trace(struct scenario_way *w, const struct conf_tree *t, const char *where,
+static void read_trace(struct scenario_direction *w, const struct conf_tree *t, const char *where,
                        const char *directory, struct conf_errors *errors)
 {
     if (t == NULL)
@@ -220,8 +221,8 @@ static void read_trace(struct scenario_way *w, const struct conf_tree *t, const 
         open_trace(w, f, where, directory, errors);
 }
 
-static void read_erasures(struct scenario_way *w, const struct conf_tree *map, const char *outer,
-                          const char *directory, struct conf_errors *errors)
+static void read_erasures(struct scenario_direction *w, const struct conf_tree *map,
+                          const char *outer, const char *directory, struct conf_errors *errors)
 {
     char where[64], inner[96];
     snprintf(where, sizeof where, "%serasures.", outer);
@@ -256,17 +257,17 @@ static const struct conf_tree *find_erasures(const struct conf_tree *map, const 
     return NULL;
 }
 
-void scenario_way_read(struct scenario *s, int direction, const struct conf_tree *map,
-                       const char *where, const char *directory, struct conf_errors *errors)
+void scenario_direction_read(struct scenario *s, int direction, const struct conf_tree *map,
+                             const char *where, const char *directory, struct conf_errors *errors)
 {
-    struct scenario_way *w = &s->way[direction];
-    struct conf_part part = {.options = way_table, .base = w};
+    struct scenario_direction *w = &s->directions[direction];
+    struct conf_part part = {.options = direction_table, .base = w};
     keep_line(&w->line.queue, map, "queue");
     keep_line(&w->line.codel, map, "codel");
     keep_line(&w->line.mark, map, "mark");
     keep_line(&w->line.off_contact, map, "off_contact");
     keep_line(&w->line.changes, map, "changes");
-    conf_section_read(map, where, &part, 1, way_words, errors);
+    conf_section_read(map, where, &part, 1, direction_words, errors);
     scenario_start_read(w, conf_child(map, "start"), where, errors);
     scenario_queue_read(w, map, where, errors);
     read_delay(w, conf_child(map, "delay"), where, errors);

@@ -3,41 +3,41 @@
  * The links of a contact plan's router, and the effect of changes and of time on them.
  *
  * Bundles stay in the queue of their link while its contact lasts. So the start of a contact
- * affects no queue. The end of a contact affects the queue of its link: way_expire marks it, and
- * the agent asks again for its bundles. Both affect bundles without a route, because volume may
+ * affects no queue. The end of a contact affects the queue of its link: next_hop_expire marks it,
+ * and the agent asks again for its bundles. Both affect bundles without a route, because volume may
  * have become free. Bundles that the link has in hand at the end of a contact are taken back by the
  * node (node/plan/node_plan.c). Nothing can go wrong.
  */
 #include "base/list.h"
 #include "route/plan_router_impl.h"
 
-struct way *way_find(const struct plan_router *r, uint32_t link)
+struct next_hop *next_hop_find(const struct plan_router *r, uint32_t link)
 {
-    for (size_t i = 0; i < r->ways_len; i++) {
-        if (r->ways[i].link == link)
-            return &r->ways[i];
+    for (size_t i = 0; i < r->next_hops_len; i++) {
+        if (r->next_hops[i].link == link)
+            return &r->next_hops[i];
     }
     return NULL;
 }
 
-struct way *way_to(const struct plan_router *r, uint64_t neighbour)
+struct next_hop *next_hop_to(const struct plan_router *r, uint64_t neighbour)
 {
-    struct way *found = NULL;
-    for (size_t i = 0; i < r->ways_len; i++) {
-        struct way *w = &r->ways[i];
+    struct next_hop *found = NULL;
+    for (size_t i = 0; i < r->next_hops_len; i++) {
+        struct next_hop *w = &r->next_hops[i];
         if (w->neighbour == neighbour && (found == NULL || (w->up && !found->up)))
             found = w;
     }
     return found;
 }
 
-bool way_barred(const struct router_query *q, const struct way *w)
+bool next_hop_barred(const struct router_query *q, const struct next_hop *w)
 {
     const struct router_link l = q->links->at(q->links->context, w->link);
     return l.forbidden || (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max);
 }
 
-tick way_next_edge(const struct plan_router *r, tick now)
+tick next_hop_next_edge(const struct plan_router *r, tick now)
 {
     return agent_time(r, plan_next_change(r->plan, r->node, plan_time(r, now)));
 }
@@ -57,17 +57,17 @@ static uint64_t contact_now(const struct plan_router *r, uint64_t neighbour, tic
 static void touch_none(struct plan_router *r)
 {
     r->touched = false;
-    for (size_t i = 0; i < r->ways_len; i++)
-        r->ways[i].touched = false;
+    for (size_t i = 0; i < r->next_hops_len; i++)
+        r->next_hops[i].touched = false;
 }
 
 /* A link that comes up can be used again by all bundles that were sent elsewhere meanwhile. Of
  * several links to one neighbour, one that is up is used. A link that goes down changes nothing at
  * first: after PLAN_ROUTER_GRACE, `check` finds it. */
-bool way_changed(void *router, uint32_t link, const struct router_link *state, tick now)
+bool next_hop_changed(void *router, uint32_t link, const struct router_link *state, tick now)
 {
     struct plan_router *r = router;
-    struct way *w = way_find(r, link);
+    struct next_hop *w = next_hop_find(r, link);
     touch_none(r);
     if (w == NULL || (w->up == (state->used && state->up)))
         return false;
@@ -76,15 +76,15 @@ bool way_changed(void *router, uint32_t link, const struct router_link *state, t
     /* without a contact no answer is other than before */
     const bool used = plan_at(r->plan, r->node, w->neighbour, plan_time(r, now)) != 0;
     if (!w->up && used)
-        way_check(r, w, tick_add(now, PLAN_ROUTER_GRACE));
+        next_hop_check(r, w, tick_add(now, PLAN_ROUTER_GRACE));
     const bool all = w->up && w->shunned && used;
     bool any = all;
     r->touched = all;
     size_t twins = 0;
-    for (size_t i = 0; i < r->ways_len; i++)
-        twins += r->ways[i].neighbour == w->neighbour;
-    for (size_t i = 0; i < r->ways_len; i++) {
-        struct way *other = &r->ways[i];
+    for (size_t i = 0; i < r->next_hops_len; i++)
+        twins += r->next_hops[i].neighbour == w->neighbour;
+    for (size_t i = 0; i < r->next_hops_len; i++) {
+        struct next_hop *other = &r->next_hops[i];
         other->touched = all || (twins > 1 && other->neighbour == w->neighbour);
         any = any || other->touched;
     }
@@ -92,36 +92,36 @@ bool way_changed(void *router, uint32_t link, const struct router_link *state, t
     return any;
 }
 
-bool way_uses(const void *router, uint32_t link)
+bool next_hop_uses(const void *router, uint32_t link)
 {
     const struct plan_router *r = router;
-    const struct way *w = way_find(r, link);
+    const struct next_hop *w = next_hop_find(r, link);
     return w != NULL && plan_meets(r->plan, r->node, w->neighbour);
 }
 
-void way_check(struct plan_router *r, struct way *w, tick at)
+void next_hop_check(struct plan_router *r, struct next_hop *w, tick at)
 {
     w->check = tick_min(w->check, at);
     r->check = tick_min(r->check, at);
 }
 
-tick way_deadline(const void *router)
+tick next_hop_deadline(const void *router)
 {
     const struct plan_router *r = router;
     return tick_min(r->edge, r->check);
 }
 
-bool way_expire(void *router, tick now)
+bool next_hop_expire(void *router, tick now)
 {
     struct plan_router *r = router;
     if (now < r->edge && now < r->check)
         return false;
     bool any = false;
     r->check = TICK_NEVER;
-    r->edge = way_next_edge(r, now);
+    r->edge = next_hop_next_edge(r, now);
     touch_none(r);
-    for (size_t i = 0; i < r->ways_len; i++) {
-        struct way *w = &r->ways[i];
+    for (size_t i = 0; i < r->next_hops_len; i++) {
+        struct next_hop *w = &r->next_hops[i];
         const uint64_t is = contact_now(r, w->neighbour, now);
         const bool missed = w->check <= now && !w->up;
         w->check = w->check <= now ? TICK_NEVER : w->check;
@@ -134,10 +134,10 @@ bool way_expire(void *router, tick now)
     return any || r->touched;
 }
 
-bool way_touched(const void *router, int link)
+bool next_hop_touched(const void *router, int link)
 {
     const struct plan_router *r = router;
-    const struct way *w = link < 0 ? NULL : way_find(r, (uint32_t)link);
+    const struct next_hop *w = link < 0 ? NULL : next_hop_find(r, (uint32_t)link);
     return link < 0 ? r->touched : w != NULL && w->touched;
 }
 

@@ -350,14 +350,14 @@ START_TEST(room_bounds_what_is_under_way)
 {
     struct lab *l = lab_new(3);
     lab_connect(l);
-    write_bytes(&l->end[0], 3 * PIPE_WAY_BYTES);
-    ck_assert_uint_eq(l->end[0].written, PIPE_WAY_BYTES);
+    write_bytes(&l->end[0], 3 * PIPE_DIRECTION_BYTES);
+    ck_assert_uint_eq(l->end[0].written, PIPE_DIRECTION_BYTES);
     run_until(l, 2 * DELAY);
     ck_assert(l->end[0].open);
     run_until(l, 3 * DELAY);
-    ck_assert_uint_eq(l->end[1].come, PIPE_WAY_BYTES);
+    ck_assert_uint_eq(l->end[1].come, PIPE_DIRECTION_BYTES);
     ck_assert(!l->end[0].open);
-    ck_assert_uint_eq(l->frames, 2 + (PIPE_WAY_BYTES + PATH_OCTETS - 1) / PATH_OCTETS);
+    ck_assert_uint_eq(l->frames, 2 + (PIPE_DIRECTION_BYTES + PATH_OCTETS - 1) / PATH_OCTETS);
     lab_free(l);
 }
 END_TEST
@@ -430,7 +430,7 @@ START_TEST(frames_of_nobody)
 }
 END_TEST
 
-SUITE(tools_pipes_way, t)
+SUITE(tools_pipes_direction, t)
 {
     tcase_set_timeout(t, 120);
     tcase_add_test(t, light_takes_its_time);

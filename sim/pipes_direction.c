@@ -15,8 +15,9 @@
 
 static void set_again(struct pipe_end *e)
 {
-    tick due = e->way->over ? TICK_NEVER : path_due(&e->way->path);
-    e->way->again = due == TICK_NEVER ? PIPE_NEVER : (struct pipe_event){due, ++e->pipes->made};
+    tick due = e->direction->over ? TICK_NEVER : path_due(&e->direction->path);
+    e->direction->again =
+        due == TICK_NEVER ? PIPE_NEVER : (struct pipe_event){due, ++e->pipes->made};
 }
 
 /* Sends the frames towards this end that may be sent now. */
@@ -26,10 +27,10 @@ static void send_frames(struct pipe_end *e)
     uint8_t frame[PATH_FRAME_MAX] = {0};
     struct path_head head;
     size_t len;
-    while (!e->way->over &&
-           (len = path_output(&e->way->path, e->way->number, &head, world_now(p->world))) > 0) {
+    while (!e->direction->over && (len = path_output(&e->direction->path, e->direction->number,
+                                                     &head, world_now(p->world))) > 0) {
         memcpy(frame, &head, sizeof head);
-        p->wire->carry(p->wire->context, e->way->from, e->owner, slice_of(frame, len));
+        p->wire->carry(p->wire->context, e->direction->from, e->owner, slice_of(frame, len));
     }
     set_again(e);
     pipe_wake(p, pipe_next_event(e));
@@ -37,7 +38,7 @@ static void send_frames(struct pipe_end *e)
 
 void pipe_give_octets(struct pipe_end *e, uint64_t octets)
 {
-    e->way->path.given += octets;
+    e->direction->path.given += octets;
     send_frames(e);
 }
 
@@ -70,32 +71,32 @@ static void cut_pieces(struct pipe_end *e, uint64_t left)
 static void reset_stream(struct pipe_end *e)
 {
     struct pipe_end *other = e->other;
-    e->way->reset = helio_from_errno(ECONNRESET);
-    e->way->over = true;
-    cut_pieces(e, e->way->came - e->way->read);
+    e->direction->reset = helio_from_errno(ECONNRESET);
+    e->direction->over = true;
+    cut_pieces(e, e->direction->came - e->direction->read);
     part_ends(e);
     if (e->end.due == TICK_NEVER)
         e->end = pipe_event_at(e->pipes, 0);
     if (other == NULL)
         return;
-    other->way->over = true;
+    other->direction->over = true;
     if (other->error == 0)
-        pipe_fail(other, e->way->reset);
+        pipe_fail(other, e->direction->reset);
 }
 
 /* The timer of a frame has expired. After too long a time the writer gets an error; an end without
  * an owner by then is freed. */
 void pipe_repeat(struct pipe_end *e)
 {
-    if (!path_is_dead(&e->way->path, world_now(e->pipes->world))) {
+    if (!path_is_dead(&e->direction->path, world_now(e->pipes->world))) {
         send_frames(e);
         return;
     }
-    e->way->over = true;
-    e->way->again = PIPE_NEVER;
+    e->direction->over = true;
+    e->direction->again = PIPE_NEVER;
     if (e->other != NULL && e->other->error == 0)
         pipe_fail(e->other, helio_from_errno(ETIMEDOUT));
-    if (!e->served && e->way->came == 0) /* it has no other end */
+    if (!e->served && e->direction->came == 0) /* it has no other end */
         pipe_fail(e, helio_from_errno(ETIMEDOUT));
     if (e->listener != NULL) {
         part_ends(e);
@@ -107,13 +108,13 @@ void pipe_repeat(struct pipe_end *e)
 static void take_octets(struct pipe_end *e, uint64_t came)
 {
     struct pipes *p = e->pipes;
-    struct pipe_way *w = e->way;
+    struct pipe_direction *w = e->direction;
     if (came > 0 && w->came == 0 && e->served) {
         e->accept = pipe_event_at(p, 0);
         if (e->other != NULL)
             pipe_give_octets(e->other, 1);
     } else if (came > 0 && w->came == 0 && e->other != NULL) {
-        e->other->way->path.limit = UINT64_MAX;
+        e->other->direction->path.limit = UINT64_MAX;
         if (e->full && e->other->held == 0) { /* it waits for nothing else */
             e->full = false;
             e->room = pipe_event_at(p, 0);
@@ -131,7 +132,7 @@ static void take_octets(struct pipe_end *e, uint64_t came)
 /* Consumes so many bytes in order, from one piece after the other. */
 void pipe_read_come(struct pipe_end *e)
 {
-    struct pipe_way *w = e->way;
+    struct pipe_direction *w = e->direction;
     struct pipe_piece *piece;
     w->come = PIPE_NEVER;
     while (!e->closed && e->reading && e->error == 0 && w->came > w->read &&
@@ -148,12 +149,12 @@ void pipes_arrive(struct pipes *p, struct slice frame)
         return;
     list_for_each (l, &p->ends) {
         struct pipe_end *e = container_of(l, struct pipe_end, node);
-        if (e->way == NULL || e->way->number != head.stream || e->closed)
+        if (e->direction == NULL || e->direction->number != head.stream || e->closed)
             continue;
-        uint64_t came = path_input(&e->way->path, &head, world_now(p->world));
-        if (e->error == 0 && came > e->way->came)
-            take_octets(e, came < e->way->lasts ? came : e->way->lasts);
-        if (e->way->came == e->way->lasts && e->way->reset == 0)
+        uint64_t came = path_input(&e->direction->path, &head, world_now(p->world));
+        if (e->error == 0 && came > e->direction->came)
+            take_octets(e, came < e->direction->lasts ? came : e->direction->lasts);
+        if (e->direction->came == e->direction->lasts && e->direction->reset == 0)
             reset_stream(e);
         send_frames(e);
         break;
@@ -165,18 +166,18 @@ void pipes_abandon(struct pipes *p, size_t owner, bool silent)
 {
     list_for_each (l, &p->ends) {
         struct pipe_end *e = container_of(l, struct pipe_end, node), *other = e->other;
-        if (e->way == NULL || e->owner != owner || other == NULL)
+        if (e->direction == NULL || e->owner != owner || other == NULL)
             continue;
         part_ends(e);
-        other->way->over = true;
-        other->way->again = PIPE_NEVER;
+        other->direction->over = true;
+        other->direction->again = PIPE_NEVER;
         if (!silent && other->error == 0)
             pipe_fail(other, helio_from_errno(ECONNRESET));
     }
     pipe_look_again(p);
 }
 
-void pipe_way_free(struct pipe_way *w)
+void pipe_direction_free(struct pipe_direction *w)
 {
     if (w != NULL)
         path_fini(&w->path);
@@ -184,9 +185,9 @@ void pipe_way_free(struct pipe_way *w)
 }
 
 /* NULL: no memory. */
-static struct pipe_way *way_new(struct pipes *p, size_t from, size_t to)
+static struct pipe_direction *direction_new(struct pipes *p, size_t from, size_t to)
 {
-    struct pipe_way *w = calloc(1, sizeof *w);
+    struct pipe_direction *w = calloc(1, sizeof *w);
     if (w == NULL)
         return NULL;
     path_init(&w->path);
@@ -202,15 +203,15 @@ static struct pipe_way *way_new(struct pipes *p, size_t from, size_t to)
 }
 
 /* False: no memory. */
-bool pipe_add_ways(struct pipe_end *client, struct pipe_end *server)
+bool pipe_add_directions(struct pipe_end *client, struct pipe_end *server)
 {
     struct pipes *p = client->pipes;
-    client->way = way_new(p, server->owner, client->owner);
-    server->way = way_new(p, client->owner, server->owner);
-    client->most = server->most = PIPE_WAY_BYTES;
+    client->direction = direction_new(p, server->owner, client->owner);
+    server->direction = direction_new(p, client->owner, server->owner);
+    client->most = server->most = PIPE_DIRECTION_BYTES;
     if (p->wire->buffers > 0)
         client->most = server->most = 2 * (size_t)p->wire->buffers;
-    return client->way != NULL && server->way != NULL;
+    return client->direction != NULL && server->direction != NULL;
 }
 
 static bool is_controlled(const struct pipe_end *e)
@@ -220,25 +221,25 @@ static bool is_controlled(const struct pipe_end *e)
 
 /* The smaller one of both ends' settings limits the bytes to this end: as many in transit, and as
  * many more that are unsent or unread. */
-static void bound_way(struct pipe_end *e, uint64_t bytes)
+static void bound_direction(struct pipe_end *e, uint64_t bytes)
 {
-    struct flow *f = &e->way->path.flow;
-    e->way->fixed = true;
+    struct flow *f = &e->direction->path.flow;
+    e->direction->fixed = true;
     f->most = bytes < f->most ? bytes : f->most;
     e->most = 2 * (size_t)f->most;
     e->most = e->most < e->held ? e->held : e->most;
 }
 
-void pipe_way_buffers(struct pipe_end *e, uint64_t bytes)
+void pipe_direction_buffers(struct pipe_end *e, uint64_t bytes)
 {
     if (!is_controlled(e) || bytes == 0)
         return;
-    bound_way(e, bytes);
+    bound_direction(e, bytes);
     if (e->other != NULL)
-        bound_way(e->other, bytes);
+        bound_direction(e->other, bytes);
 }
 
-int pipe_way_congestion(struct pipe_end *e, const char *name)
+int pipe_direction_congestion(struct pipe_end *e, const char *name)
 {
     enum flow_kind kind;
     if (!is_controlled(e))
@@ -246,13 +247,13 @@ int pipe_way_congestion(struct pipe_end *e, const char *name)
     if (!flow_kind_of(name, &kind))
         return helio_from_errno(ENOENT);
     if (e->other != NULL)
-        e->other->way->path.flow.kind = kind;
+        e->other->direction->path.flow.kind = kind;
     return 0;
 }
 
 /* Its last octet follows what was written. */
-void pipe_end_way(struct pipe_end *e)
+void pipe_end_direction(struct pipe_end *e)
 {
-    e->way->fin = e->way->path.given + 1;
+    e->direction->fin = e->direction->path.given + 1;
     pipe_give_octets(e, 1);
 }
