@@ -8,7 +8,7 @@
 #                           sanitizers, and each fuzz target for 3 s: some 80 minutes
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
-#   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go), and with Java peers
+#   tests/run.sh peers      the release build against nodes of other implementations, which are built first (Rust, Go), and Java peers
 #
 # What all of these leave out: the long soaks (cmake --build build/release --target soak; so are forget, histories,
 # losses, long_nodes, sle_complete_long and tune_all), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS),

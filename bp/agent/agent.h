@@ -341,12 +341,11 @@ void agent_restore_key(struct agent *a, uint64_t key);
 
 /* Memory of a bundle that is still arriving: by a link, or (AGENT_OWN) from an application. It
  * counts like that of stored bundles (total_bytes; memory_only: held_bytes), and against the
- * neighbour's share. Charge received bytes, not announced ones. reserve: false: no room or link.
- * release: before agent_receive. reserve_again: what was released, if a refused bundle waits. */
+ * neighbour's share. Charge received bytes, not announced ones. */
 #define AGENT_OWN UINT32_MAX /* in place of a link: applications */
 /* Charges `bytes` before they are received. False: no room, or no such link. */
 bool agent_reserve(struct agent *a, uint32_t link, uint64_t bytes);
-/* Charges them again without a check: a refused bundle waits, and its bytes stay here. */
+/* Charges released bytes again without a check: agent_offer left the bundle with its link. */
 void agent_reserve_again(struct agent *a, uint32_t link, uint64_t bytes);
 /* Takes back a charge of agent_reserve: just before agent_receive, or when the transfer ends. */
 void agent_release(struct agent *a, uint32_t link, uint64_t bytes);
@@ -447,8 +446,8 @@ struct agent_verified {
      * it was removed, another one to the same peer; -1: none. */
     int link;
     uint64_t bytes; /* of the bundle */
-    bool passed;    /* else it was deleted (INSECURE) */
-    /* Or the token with its key does not respond, and the bundle waits: call again later. */
+    bool passed;    /* false, and not absent: it was deleted (INSECURE) */
+    /* The token with the key does not respond, so the bundle waits: call again later. */
     bool absent;
 };
 /* Verifies the next joined bundle, whose turn for delivery agent_poll found. True: there was one,

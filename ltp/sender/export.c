@@ -241,8 +241,8 @@ static void note_claims(struct ltp *l, struct export_session *e)
     e->noted = now;
 }
 
-/* Does this report begin a retransmission cycle? Those to one checkpoint are one. False: it is one
- * too many. */
+/* Counts a retransmission cycle; all reports on one checkpoint are one cycle. False: the limit of
+ * cycles is exceeded. */
 static bool count_cycle(struct export_session *e, const struct ltp_segment *s)
 {
     struct peer *p = e->s.peer;
@@ -296,7 +296,7 @@ static enum verdict learn_report(struct ltp *l, struct export_session *e, struct
     if (leads && !whole && ltp_resend_new(l, e, f, job) < 0)
         return VERDICT_NO_MEMORY;
     v = *job == NULL ? VERDICT_OK : examine_job(l, e, f, *job);
-    bool over = whole && e->next == e->length; /* whatever memory there is */
+    bool over = whole && e->next == e->length; /* the session is done: nothing to note */
     int rc = v != VERDICT_OK || over ? 0 : ltp_incarnation_note(incarnation, e, f->report);
     if (rc < 0)
         v = rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
@@ -397,7 +397,8 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
             ltp_rtt_needless(c->peer, &c->peer->checkpoint_rtt);
         }
     }
-    /* §6.13: every report is acknowledged, but one that could not be acted on must come again */
+    /* §6.13: each report is acknowledged. Not so one that could not be applied (no memory, a
+     * limit): the receiver must repeat it. */
     bool settled = v == VERDICT_OK || v == VERDICT_DUPLICATE || open == NULL;
     if (settled && *peer != NULL)
         ltp_peer_ack(l, *peer,

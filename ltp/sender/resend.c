@@ -22,7 +22,7 @@ static int leave_out(struct ranges *gaps, const struct ranges *under_way)
     return rc < 0 ? rc : 0;
 }
 
-/* What of [lo, hi) the receiver has not claimed. */
+/* Adds the parts of [lo, hi) that the receiver has not claimed. */
 static int add_unclaimed(const struct incarnation *f, uint64_t lo, uint64_t hi, struct ranges *gaps)
 {
     struct range gap;
@@ -33,7 +33,7 @@ static int add_unclaimed(const struct incarnation *f, uint64_t lo, uint64_t hi, 
     return 0;
 }
 
-/* Will a checkpoint that is no answer bring a report on the end of the red part? */
+/* Will a checkpoint that answers no report cause a report on the end of the red part? */
 static bool end_is_asked(const struct export_session *e)
 {
     if (e->eorp != NULL)
@@ -46,8 +46,8 @@ static bool end_is_asked(const struct export_session *e)
     return false;
 }
 
-/* Of a receiver that has begun anew: all that it does not claim, but for what it will be asked
- * about anyway. */
+/* The gaps of a receiver that has restarted: all unclaimed data, except data on which another
+ * checkpoint will cause a report. */
 static int find_gaps_anew(const struct export_session *e, const struct resend_for *f,
                           struct ranges *gaps)
 {
@@ -152,15 +152,16 @@ static void queue_resend(struct resend *r)
     list_add_tail(before, &r->queue);
 }
 
-/* Does the answer to the checkpoint that was answered last go on in further reports? */
+/* Is this report a part of a divided answer, of which further reports follow? */
 static bool is_part(const struct export_session *e, const struct ltp_segment *s)
 {
     const struct signature *c = &e->answered;
     return s->cp_serial != 0 && s->cp_serial == c->serial && s->upper < c->offset + c->length;
 }
 
-/* A receiver that counts reports counts one for each checkpoint: the parts of an answer get one
- * together. Should the last one be lost, the others do not wait for longer than an answer takes. */
+/* The wait before the retransmission. A careful peer gets one closing checkpoint for all parts of a
+ * divided answer, because its receiver may count reports. If the last part is lost, the wait ends
+ * after the time of an answer. */
 static tick wait_of(const struct export_session *e, const struct ltp_segment *s)
 {
     const struct peer *p = e->s.peer;
@@ -185,8 +186,8 @@ void ltp_resend_begin(struct ltp *l, struct export_session *e, const struct ltp_
     queue_resend(r);
 }
 
-/* What was to be sent again for reports that the receiver has forgotten, and the checkpoints that
- * name these. */
+/* Drops the jobs for reports of an earlier incarnation of the receiver, and the checkpoints that
+ * name these reports. */
 void ltp_resend_drop_all(struct ltp *l, struct export_session *e)
 {
     list_for_each_safe (it, &e->resends)

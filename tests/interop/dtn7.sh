@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds dtn7-rs (dtnd-rs) and dtn7-go (dtnd-go), other makes of BPv7 and TCPCLv4, at fixed versions into DIR/bin. Does
+# Builds dtn7-rs (dtnd-rs) and dtn7-go (dtnd-go), other implementations of BPv7 and TCPCLv4, at fixed versions into DIR/bin. Does
 # nothing when they are there already; several callers may come at once. Needs cargo 1.85 or later and go 1.19 or later
 # (tools/setup.sh peers). usage: dtn7.sh DIR
 set -euo pipefail

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons of other makes that speak TCPCLv4, as processes of a lab, with their applications' interfaces over HTTP."""
+"""Daemons of other implementations that speak TCPCLv4, as processes of a lab, with their applications' interfaces over HTTP."""
 import base64
 import json
 import os

@@ -97,8 +97,9 @@ START_TEST(the_end_waits_for_delays_that_were_told)
     struct emu_link l;
     const struct scenario_change change = {
         .directions = {{.keys = CHAN_KEY_DELAY, .delay = TICK_S},
-                      {.keys = CHAN_KEY_LOSS, .delay = 9 * TICK_S}}};
-    const struct scenario_change back = {.directions = {{.keys = CHAN_KEY_DELAY, .delay = TICK_MS}}};
+                       {.keys = CHAN_KEY_LOSS, .delay = 9 * TICK_S}}};
+    const struct scenario_change back = {
+        .directions = {{.keys = CHAN_KEY_DELAY, .delay = TICK_MS}}};
     open_link(&l, &s, "{both: {delay: 5ms, jitter: 2ms}}");
     tick begin = l.started, end = begin + 10 * TICK_MS;
     ck_assert_uint_eq(emu_link_drain(&l), 7 * TICK_MS);

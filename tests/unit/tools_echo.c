@@ -177,7 +177,7 @@ START_TEST(echoes_of_different_schemes)
 }
 END_TEST
 
-/* An echo of another make returns any payload from any endpoint, and nothing else. */
+/* An echo of another implementation returns any payload from any endpoint, and nothing else. */
 static struct buf *other_make(struct buf *in, uint64_t sequence)
 {
     struct bundle b, answer;

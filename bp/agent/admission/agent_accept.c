@@ -215,7 +215,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     forwarding_fit(a, &r->forwarding); /* the spare room was for the blocks around a payload */
     r->forwarding.sequence_end = agent_sequence_end(b->id.sequence);
     a->sequence = b->id.sequence + 1;
-    emit_step(a, BUNDLE_ACCEPTED, &r->forwarding); /* what is refused, its caller says */
+    emit_step(a, BUNDLE_ACCEPTED, &r->forwarding); /* the caller reports a refusal */
     *out = r;
     return REFUSE_NONE;
 }
@@ -336,7 +336,8 @@ static enum agent_refusal judge_bundle(struct agent *a, const struct bundle *b,
     return REFUSE_NONE;
 }
 
-/* What this node does not keep the peer keeps, unless RFC 9171 has the bundle deleted. */
+/* Should the peer keep its copy of a refused bundle? Yes if this node lacks something (room,
+ * memory, its store); no if RFC 9171 demands the deletion; else as configured. */
 bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
 {
     switch (refusal) {
@@ -399,9 +400,10 @@ static bool duplicate(const struct agent *a, const struct bundle *b, struct reco
     return *held != NULL || seen_has(&a->seen, s) || fragment_known(a, b, held);
 }
 
-/* As long as the first one is not stored, the peer has to keep its copy. So it has while the first
- * one is on a link: the neighbour may have it already, and this may be the bundle that it hands
- * back; the end of that transmission would be the end of the bundle. */
+/* The peer must keep its copy in two cases. (1) The first copy is not stored yet. (2) The first
+ * copy is in transmission: this may be the same bundle, which the neighbour returned. When the
+ * transmission ends, this node removes its copy, so without the peer's copy the bundle would be
+ * lost. */
 static enum agent_refusal answer_duplicate(const struct record *held)
 {
     if (held != NULL && held->forwarding.state == STATE_STORING)
@@ -445,7 +447,7 @@ static enum agent_refusal secure_bundle(struct agent *a, struct buf *whole, stru
     return refusal;
 }
 
-/* What its neighbour may not bring; then what the security policy does not let pass. */
+/* Applies the ingress rules of the neighbour, then the security policy. */
 static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *whole,
                                         struct bundle *b, struct offer *offer, struct buf **made)
 {
@@ -460,7 +462,7 @@ static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *w
         if (accepted)
             refusal = permit_decrypted(a, from, b);
     }
-    /* What a policy would have verified is not known to be from its source. */
+    /* No report about a bundle that a policy has not verified: its source may be forged. */
     if (refusal == REFUSE_RULE && (a->security == NULL || accepted)) {
         struct agent_head h;
         head_of(a, b, true, &h);
@@ -515,7 +517,7 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     return *answer = refusal;
 }
 
-/* For the operator: the peer hears only that it was refused, or not even that. */
+/* Records the reason for the operator: the peer sees at most that the bundle was refused. */
 static void note_refused(struct agent *a, const struct bundle *b, uint32_t link,
                          enum agent_refusal refusal)
 {
@@ -542,7 +544,7 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     enum agent_refusal answer;
     const size_t len = bundle->len;
     offer->undo->placed = false;
-    b.id = (struct bundle_id){0}; /* of one that cannot be read; else decoding sets all of it */
+    b.id = (struct bundle_id){0}; /* stays so if the bundle cannot be decoded */
     enum agent_refusal refusal = take_bundle(a, link, bundle, &b, offer, &made, &answer, &r);
     if (r != NULL) {
         if (made != NULL) { /* by the security policy */

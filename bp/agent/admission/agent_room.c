@@ -37,8 +37,8 @@ static uint64_t expect_cost(uint64_t bytes)
     return sizeof(struct record) + RECORD_HEAD + RECORD_SLACK + bytes;
 }
 
-/* What waits for the store is in memory whatever the limit says: a store that is slower than the
- * links must not fill the memory. */
+/* Bundles that are being stored are in memory, in addition to memory_bytes. Without this limit, a
+ * store that is slower than the links would fill the memory. */
 static bool storing_full(const struct agent *a, uint64_t cost)
 {
     const uint64_t storing = a->counters.storing_bytes;
@@ -67,8 +67,8 @@ static uint64_t kinds_cost(const struct agent *a)
     return a->kinds.len * (sizeof(struct kind) + RECORD_SLACK);
 }
 
-/* Each bundle may be for another endpoint, of which only the bundle's sender knows: those that are
- * being stored, too. The node's own name is always there. */
+/* The memory of endpoints. Each bundle that is being stored may need one more. The endpoint of the
+ * node's own name always exists. */
 static uint64_t endpoints_cost(const struct agent *a)
 {
     const uint64_t others = a->endpoints.len - (a->admin != NULL) + a->here.storing;
@@ -97,7 +97,7 @@ uint64_t record_memory_used(const struct agent *a)
     return a->config.memory_only ? used : used + kinds_cost(a) + a->loading_bytes;
 }
 
-/* What is made for a bundle once it is admitted: its endpoint, or its kind, or its reassembly. */
+/* Memory that an admitted bundle may need: for its endpoint, its kind or its reassembly. */
 #define PLACE_COST (sizeof(struct endpoint) + RECORD_SLACK)
 static_assert(PLACE_COST >= sizeof(struct kind) + RECORD_SLACK &&
                   PLACE_COST >= sizeof(struct reassembly) + REASSEMBLY_SLACK,

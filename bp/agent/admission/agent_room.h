@@ -5,13 +5,13 @@
 
 #include "bp/agent/agent_record.h"
 
-/* agent_room.c: enter: the bundle waits for a link or an endpoint, and so may be displaced; leave:
- * it no longer does. */
+/* Bundles to displace for a new one. */
 #define ROOM_MAX 256
 struct room {
-    struct record *of[ROOM_MAX]; /* bundles to displace */
+    struct record *of[ROOM_MAX];
     size_t len;
 };
+/* enter: the bundle waits for a link or an endpoint, so it may be displaced. leave: it may not. */
 void room_enter(struct agent *a, struct forwarding *f);
 void room_leave(struct forwarding *f);
 /* Finds room for a new bundle. room_take makes it, by ending the bundles to displace; room_cancel
@@ -21,6 +21,7 @@ enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct
 void room_take(struct agent *a, struct room *room);
 void room_cancel(struct agent *a, struct room *room);
 
+/* Compares a new bundle with every limit: REFUSE_NONE, FULL, QUEUE or QUOTA. Displaces nothing. */
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
 /* What a new bundle would use of the limit of bytes. */
 uint64_t record_expect_charge(const struct agent *a, uint64_t bytes);
