@@ -33,10 +33,11 @@
 
 #define CONNECTIONS_MAX (2 * HTTP_VISITS_MAX) /* with those that are being shut down */
 #define IDLE_SECONDS 30
-#define LATE_EVERY TICK_S /* looks for those that are late */
-#define HEAD_MAX 65536    /* the library's own buffer is smaller */
-#define ABOUT_CAP 256     /* of a link's name, whose sessions are kept; of a bundle's id */
-#define CHANGE_MAX 4096   /* of the body of a change */
+#define LATE_EVERY TICK_S   /* looks for those that are late */
+#define HEAD_MAX 65536      /* the library's own buffer is smaller */
+#define ABOUT_CAP 256       /* of a link's name, whose sessions are kept; of a bundle's id */
+#define CHANGE_MAX 4096     /* of the body of a change */
+#define BODY_MAX (1u << 20) /* a longer one ends its connection; up to that it gets an answer */
 
 /* The last text of a kind. */
 struct kept {
@@ -46,10 +47,11 @@ struct kept {
     struct pace pace;
 };
 
-/* A request whose body is wanted. */
-struct upload {
-    size_t len; /* received; beyond CHANGE_MAX they are not kept */
-    char text[CHANGE_MAX + 1];
+/* A request whose head was read. */
+struct request {
+    size_t len;  /* octets of its body that were received; beyond `room` they are not kept */
+    size_t room; /* CHANGE_MAX for a POST; 0: no body is wanted */
+    char text[]; /* with a zero behind it */
 };
 
 struct http_server {
@@ -309,7 +311,7 @@ static void client_of(struct MHD_Connection *c, struct address *from)
 }
 
 static enum MHD_Result answer_change(struct http_server *h, struct MHD_Connection *c,
-                                     const struct upload *u)
+                                     const struct request *u)
 {
     struct http_answer a;
     char text[ADDRESS_TEXT_MAX];
@@ -347,16 +349,15 @@ static enum MHD_Result answer_get(struct http_server *h, struct MHD_Connection *
     return queue_answer(h, c, &a);
 }
 
-/* u: of a POST. */
 static enum MHD_Result answer_request(struct http_server *h, struct MHD_Connection *c,
                                       const char *url, const char *method, const char *version,
-                                      const struct upload *u)
+                                      const struct request *u)
 {
     const enum http_kind kind = http_kind_of(url);
     struct http_answer a = judge_host(h, c, method, version);
     if (a.status == MHD_HTTP_OK && strcmp(method, "OPTIONS") == 0 && origin_of(h, c) != NULL)
         return answer_preflight(h, c);
-    if (a.status == MHD_HTTP_OK && u != NULL && kind == HTTP_CHANGE)
+    if (a.status == MHD_HTTP_OK && u->room > 0 && kind == HTTP_CHANGE)
         return answer_change(h, c, u);
     if (a.status == MHD_HTTP_OK && strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
         strcmp(method, "HEAD") != 0)
@@ -364,22 +365,23 @@ static enum MHD_Result answer_request(struct http_server *h, struct MHD_Connecti
     return a.status != MHD_HTTP_OK ? queue_answer(h, c, &a) : answer_get(h, c, kind);
 }
 
-/* The state of a request: where its body goes, or `seen`, whose address says that the head was read
- * before. NULL: no memory. */
-static char seen;
-
-static void *begin_request(const char *method)
+/* NULL: no memory. */
+static struct request *begin_request(const char *method)
 {
-    return strcmp(method, MHD_HTTP_METHOD_POST) == 0 ? calloc(1, sizeof(struct upload)) : &seen;
+    const size_t room = strcmp(method, MHD_HTTP_METHOD_POST) == 0 ? CHANGE_MAX : 0;
+    struct request *u = calloc(1, sizeof *u + room + 1);
+    if (u != NULL)
+        u->room = room;
+    return u;
 }
 
-static void add_body(struct upload *u, const char *body, size_t len)
+/* False: it is too long. */
+static bool add_body(struct request *u, const char *body, size_t len)
 {
-    const size_t room = u->len < CHANGE_MAX ? CHANGE_MAX - u->len : 0;
-    if (len > 0 && room > 0)
-        memcpy(u->text + u->len, body, len < room ? len : room);
-    u->len = u->len > CHANGE_MAX ? u->len : u->len + len;
-    u->text[u->len < CHANGE_MAX ? u->len : CHANGE_MAX] = '\0';
+    const size_t left = u->len < u->room ? u->room - u->len : 0;
+    memcpy(u->text + (left > 0 ? u->len : 0), body, len < left ? len : left);
+    u->len += len;
+    return u->len <= BODY_MAX;
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const char *url,
@@ -388,18 +390,17 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const
 {
     struct http_server *h = context;
     struct http_visit *visit = visit_of(c);
-    if (*state == NULL) {
+    struct request *u = *state;
+    if (u == NULL) {
         *state = begin_request(method);
         if (visit != NULL && !visit->over)
             http_visits_asked(&h->visits, visit, clock_now());
         return *state == NULL ? MHD_NO : MHD_YES;
     }
-    struct upload *u = *state == &seen ? NULL : *state;
-    if (*body_len > 0) { /* only of a POST it is wanted */
-        if (u != NULL)
-            add_body(u, body, *body_len);
+    if (*body_len > 0) {
+        const bool good = add_body(u, body, *body_len);
         *body_len = 0;
-        return MHD_YES;
+        return good ? MHD_YES : MHD_NO;
     }
     return answer_request(h, c, url, method, version, u);
 }
@@ -435,8 +436,7 @@ static void on_completed(void *context, struct MHD_Connection *c, void **state,
     struct http_server *h = context;
     struct http_visit *v = visit_of(c);
     (void)code;
-    if (*state != &seen)
-        free(*state);
+    free(*state);
     *state = NULL;
     if (v != NULL && !v->over)
         http_visits_answered(&h->visits, v, clock_now());

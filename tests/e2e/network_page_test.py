@@ -3,12 +3,15 @@
 usage: network_page_test.py BIN OUT [TEST...]"""
 
 import http.client
+import http.server
 import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -22,7 +25,65 @@ from node_case import NodeCase, wait_for  # noqa: E402
 TOKEN, CHANGE = "0123456789abcdef-read", "0123456789abcdef-change"
 
 
+MARKUP = "<img src=x onerror=window.taken=1>"
+
+
+class Hostile(http.server.BaseHTTPRequestHandler):
+    """A node that answers as its server's `kind` says; what it was asked for is kept."""
+
+    protocol_version = "HTTP/1.0"
+
+    def log_message(self, *_):
+        pass
+
+    def begin(self, status=200):
+        self.send_response(status)
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Access-Control-Allow-Headers", "authorization")
+        self.end_headers()
+
+    def do_OPTIONS(self):
+        self.begin(204)
+
+    def do_POST(self):
+        self.server.seen.append((self.path, self.headers["Authorization"]))
+        self.begin()
+        self.wfile.write(b'{"ok": true}')
+
+    def do_GET(self):
+        self.server.seen.append((self.path, self.headers["Authorization"]))
+        self.begin()
+        try:
+            self.server.kind(self)
+        except OSError:
+            pass
+
+    def endless(self):
+        while True:
+            self.wfile.write(b'["xxxxxxxxxxxxxx"],' * 10000)
+            self.server.sent += 190000
+
+    def late(self):
+        time.sleep(7)
+        self.wfile.write(b"{}")
+
+    def markup(self):
+        name = f"{MARKUP}{len(self.server.seen) % 2}"
+        top = {"node": {"node": name, "node_name": name, "bundles": {"x": 1}}, "all": {"links": {"up": MARKUP}}, "columns": ["name", "peer", "state", "tx_bps", "bundles"],
+               "rows": [[MARKUP, name, "up", "x", []], [None] * 5, 7], "why": MARKUP}
+        events = [{"t_ns": t, "event": MARKUP, "source": MARKUP, "reason": name} for t in (1e30, -1, "x", time.time_ns())]
+        self.wfile.write(json.dumps(top if "top" in self.path else {"backlog": 3, "contacts_here": [None, {"start": 1}], "changes": True, "last": len(self.server.seen), "events": events}).encode())
+
+
 class NetworkPageTest(NodeCase):
+    def hostile(self, kind):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
+        server.daemon_threads, server.kind, server.seen, server.sent = True, kind, [], 0
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return server
+
     def node(self, number, port, links, **http_keys):
         words = "".join(f", {key}: {value}" for key, value in http_keys.items())
         extra = f"http: {{listen: {port}{words}}}\n" + (f"plan: {self.plan}\n" if getattr(self, "plan", None) else "")
@@ -140,6 +201,21 @@ class NetworkPageTest(NodeCase):
         self.assertNotIn("HTTP", self.log(1))
         self.assertEqual(self.ask(self.ports[2], "/api/top", token=CHANGE)[0], 200)
 
+    def test_long_bodies(self):
+        """A body beyond 1 MiB ends its connection, of any method; up to that the request is answered."""
+        self.line()
+        for method, path, octets, answer in (("POST", "/api/change", 1 << 20, b" 413 "), ("GET", "/api/top", 1 << 20, b" 200 "), ("POST", "/api/change", 64 << 20, b""), ("GET", "/api/top", 64 << 20, b"")):
+            with socket.create_connection(("127.0.0.1", self.ports[2])) as s:
+                s.settimeout(300)
+                s.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {CHANGE}\r\nContent-Length: {octets}\r\n\r\n".encode())
+                try:
+                    for _ in range(octets >> 16):
+                        s.sendall(bytes(1 << 16))
+                    got = s.recv(1 << 16)
+                except (BrokenPipeError, ConnectionResetError):
+                    got = b""
+            self.assertEqual(got[8:13] if got else got, answer, (method, octets))
+
     def test_reader_and_changer(self):
         """Who may change may read; who may read may not change."""
         self.line(token=TOKEN)
@@ -183,6 +259,48 @@ except (OSError, http.client.HTTPException):
             path = self.lab.write_node(7, [], log=False, extra=f"http: {{{keys}}}\n")
             done = subprocess.run([self.lab.program("heliod"), "--check", path], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, (keys, done.stderr))
+
+    def test_hostile_nodes(self):
+        """Nodes of the list that answer without end, late, or with markup and wrong types: the others are shown, and get no other node's token."""
+        servers = [self.hostile(kind) for kind in (Hostile.endless, Hostile.late, Hostile.markup)]
+        addresses = [f"http://127.0.0.1:{server.server_port}" for server in servers]
+        ports, (a, b) = self.lab.udp_ports(2), self.lab.udp_ports(2)
+        own, other = (f"http://127.0.0.1:{port}" for port in ports)
+        named = ", ".join(f'"{address}"' for address in (*addresses, other))
+        self.node(1, ports[0], [self.lab.link(2, a, b, rto="100ms")], network=f"[{named}]")
+        self.node(2, ports[1], [self.lab.link(1, b, a, rto="100ms")], change_token=CHANGE, origins=f"[\"{own}\"]")
+        with Browser() as browser:
+            page = browser.open(own + "/network")
+
+            def wait(what, seconds=120):
+                end = time.monotonic() + seconds
+                while not page.evaluate(what) and time.monotonic() < end:
+                    time.sleep(0.1)
+                self.assertTrue(page.evaluate(what), page.evaluate("document.body.innerText"))
+
+            state = f"document.querySelector('#nodes tr[data-url=\"{other}\"]').innerText"
+            wait(f"document.querySelector('#nodes tr[data-url=\"{other}\"]') && /\\sup\\s/.test({state})")
+            wait(f"document.querySelector('#nodes tr[data-url=\"{addresses[0]}\"]').innerText.includes('its answer is too long')")
+            for _ in range(3):  # it is asked again and again, whatever the others do
+                before, began = page.evaluate(state), time.monotonic()
+                wait(f"{state} != {json.dumps(before)}")
+                self.assertLess(time.monotonic() - began, 30)
+            wait("document.querySelector('#links').innerText.includes('<img src=x') && document.querySelector('#happened').innerText.includes('<img src=x')")
+            # a token that was written for one node stays there
+            choose = "document.querySelector('#links tr[data-node=\"{}\"]').click()"
+            page.evaluate(choose.format("ipn:2.0"))
+            wait("!document.querySelector('#change').hidden")
+            self.assertIn(other, page.evaluate("document.querySelector('#changed_link').textContent"))
+            page.evaluate(f"document.querySelector('#change').elements.token.value = '{CHANGE}'")
+            page.evaluate("[...document.querySelectorAll('#links tbody tr')].find((e) => e.dataset.node.includes('<img')).click()")
+            wait(f"document.querySelector('#changed_link').textContent.includes('{addresses[2]}')")
+            page.evaluate("document.querySelector('#change').elements.down.click()")
+            wait("document.querySelector('#change_said').textContent.startsWith('done')")
+            self.assertIn("/api/change", [path for path, _ in servers[2].seen])
+            self.assertEqual({token for server in servers for _, token in server.seen}, {None})
+            self.assertEqual(page.evaluate("typeof window.taken + document.querySelectorAll('img').length"), "undefined0")
+            asked = len(servers[0].seen)
+        self.assertLess(servers[0].sent, asked * 30_000_000)
 
     def test_page(self):
         """In a browser: the whole network, tokens, where bundles wait and why, one bundle's way, a change; readable at two widths."""
