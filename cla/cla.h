@@ -259,10 +259,15 @@ struct cla_gauges {
     /* End of its own certificate, and of the trusted certificate that ends first: s since 1970 UTC;
      * 0: there is none. */
     int64_t tls_ends, tls_ca_ends;
-    bool coded;            /* it has an erasure code; without one the next fields are 0 */
-    uint64_t repairs_sent; /* repair segments */
-    uint64_t repaired;     /* segments of the peer that repair segments replaced */
-    uint64_t unrepaired;   /* segments of the peer that they could not replace */
+    bool custody;          /* it has custody transfer; without it the next fields are 0 */
+    uint64_t custody_held; /* bundles that wait for the peer's signals */
+    uint64_t custody_released, custody_refused, custody_lost;
+    uint64_t custody_confirmed; /* the peer's bundles, in signals */
+    uint64_t custody_forged;    /* signals of others, and sequences of IDs that were not issued */
+    bool coded;                 /* it has an erasure code; without one the next fields are 0 */
+    uint64_t repairs_sent;      /* repair segments */
+    uint64_t repaired;          /* segments of the peer that repair segments replaced */
+    uint64_t unrepaired;        /* segments of the peer that they could not replace */
     uint64_t matrices_repaired, matrices_failed; /* of the peer, with lost segments */
     tick repair_delay;                           /* sum over the repaired segments */
     uint64_t code_mismatches; /* packets with another erasure code, or without one */

@@ -81,6 +81,12 @@ VALUE(sdls_mac, s->g.sdls_receives, s->g.sdls_mac)
 VALUE(sdls_replayed, s->g.sdls_receives, s->g.sdls_replayed)
 VALUE(sdls_ahead, s->g.sdls_receives, s->g.sdls_ahead)
 VALUE(sdls_other, s->g.sdls_receives, s->g.sdls_other)
+VALUE(custody_held, s->g.custody, s->g.custody_held)
+VALUE(custody_released, s->g.custody, s->g.custody_released)
+VALUE(custody_refused, s->g.custody, s->g.custody_refused)
+VALUE(custody_lost, s->g.custody, s->g.custody_lost)
+VALUE(custody_confirmed, s->g.custody, s->g.custody_confirmed)
+VALUE(custody_forged, s->g.custody, s->g.custody_forged)
 #undef VALUE
 
 const struct link_value link_values[] = {
@@ -186,6 +192,19 @@ const struct link_value link_values[] = {
      "frames that it refused: a number beyond the window", 1, ZERO_NOWHERE, get_sdls_ahead},
     {NULL, false, "link_sdls_other_refused_total", "counter",
      "frames that it refused for another reason", 1, ZERO_NOWHERE, get_sdls_other},
+    {NULL, false, "link_custody_bundles", "gauge",
+     "bundles that wait for a custody signal of the peer", 1, ZERO_NOWHERE, get_custody_held},
+    {NULL, false, "link_custody_accepted_bundles_total", "counter",
+     "bundles of which the peer accepted custody", 1, ZERO_NOWHERE, get_custody_released},
+    {NULL, false, "link_custody_refused_bundles_total", "counter",
+     "times that the peer refused custody of a bundle", 1, ZERO_NOWHERE, get_custody_refused},
+    {NULL, false, "link_custody_timeouts_total", "counter",
+     "times that a bundle had no custody signal in time", 1, ZERO_NOWHERE, get_custody_lost},
+    {NULL, false, "link_custody_confirmed_bundles_total", "counter",
+     "received bundles that custody signals were sent of", 1, ZERO_NOWHERE, get_custody_confirmed},
+    {NULL, false, "link_custody_forged_signals_total", "counter",
+     "custody signals of others than the peer, and sequences of IDs that were not issued", 1,
+     ZERO_NOWHERE, get_custody_forged},
 };
 
 const size_t link_values_len = sizeof link_values / sizeof *link_values;

@@ -176,6 +176,20 @@ tick bibe_custody_turn(struct bibe_link *l)
                     l->up ? custody_signal_due(l->custody) : TICK_NEVER);
 }
 
+void bibe_custody_gauges(const struct bibe_link *l, struct cla_gauges *out)
+{
+    if (l->custody == NULL)
+        return;
+    const struct custody_stats *s = custody_stats(l->custody);
+    out->custody = true;
+    out->custody_held = custody_held(l->custody);
+    out->custody_released = s->released;
+    out->custody_refused = s->refused;
+    out->custody_lost = s->lost;
+    out->custody_confirmed = s->confirmed;
+    out->custody_forged = s->never_issued + l->n.notes[BIBE_NOTE_FORGED];
+}
+
 void bibe_custody_status(const struct bibe_link *l, struct json_t *object)
 {
     if (l->custody == NULL)

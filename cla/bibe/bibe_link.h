@@ -136,6 +136,7 @@ void bibe_custody_input(struct bibe_link *l, const struct cla_delivery *d,
                         const struct custody_record *signal, struct range *at);
 tick bibe_custody_turn(struct bibe_link *l); /* as bibe_take_turn; without custody TICK_NEVER */
 void bibe_custody_status(const struct bibe_link *l, struct json_t *object);
+void bibe_custody_gauges(const struct bibe_link *l, struct cla_gauges *out);
 
 /* bibe_take.c: the same for received bundles */
 void bibe_delivered(struct cla *c, const struct cla_delivery *d);

@@ -40,6 +40,7 @@ void bibe_gauges(const struct cla *c, struct cla_gauges *out)
     const struct bibe_link *l = container_of((struct cla *)(uintptr_t)c, struct bibe_link, cla);
     out->heard = l->heard;
     out->off = !l->allowed;
+    bibe_custody_gauges(l, out);
 }
 
 void bibe_check_self(const struct cla *c)

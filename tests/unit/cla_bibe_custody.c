@@ -220,7 +220,11 @@ START_TEST(without_a_signal)
     struct scene s;
     begin(&s);
     const uint64_t first = transmit(&s);
+    struct cla_gauges g = cla_gauges(s.link);
+    ck_assert(g.custody && g.custody_held == 1 && g.custody_lost == 0);
     pass(&s, 10 * TICK_S);
+    g = cla_gauges(s.link);
+    ck_assert(g.custody_held == 0 && g.custody_lost == 1);
     ck_assert_uint_eq(s.outcomes[CLA_LOST], 1);
     ck_assert_int_eq(s.reason, CLA_REASON_NO_ANSWER);
     ck_assert_uint_eq(transmit(&s), first + 1); /* the node gives it again */
@@ -281,6 +285,7 @@ START_TEST(signals_of_others)
     ck_assert_uint_eq(s.outcomes[CLA_DELIVERED], 0);
     const struct bibe_link *l = container_of(s.link, struct bibe_link, cla);
     ck_assert_uint_eq(l->n.notes[BIBE_NOTE_FORGED], 2);
+    ck_assert_uint_eq(cla_gauges(s.link).custody_forged, 3);
     ck_assert_uint_eq(l->n.notes[BIBE_NOTE_UNISSUED], 1);
     ck_assert_uint_eq(l->n.notes[BIBE_NOTE_MALFORMED], 1);
     ck_assert_uint_eq(l->n.notes[BIBE_NOTE_RESERVED], 1);

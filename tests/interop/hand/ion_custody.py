@@ -80,8 +80,8 @@ def wait_for(bench, wanted, found):
 
 
 def to_ion(bench, payloads):
-    killer = bench.kill_node()
     bench.give(f"ipn:{rig.THEIRS}.1", payloads)
+    killer = bench.kill_node()
     folder = bench.folder / "received"
     got = wait_for(bench, {rig.digest(p) for p in payloads}, lambda: {rig.digest(f.read_bytes()) for f in folder.glob("testfile*")})
     killer.join()
