@@ -297,15 +297,17 @@ void agent_check(const struct agent *a)
     bound_check(a);
 }
 
-const char *const agent_states[] = {"storing",    "waiting",        "sending",
-                                    "delivering", "paused",         "no route",
-                                    "fragment",   "several routes", NULL};
+const char *const agent_states[] = {"storing",        "waiting",  "sending",    "delivering",
+                                    "paused",         "no route", "no contact", "fragment",
+                                    "several routes", NULL};
 
 static const char *state_text(const struct forwarding *f)
 {
     if (f->state == STATE_REASSEMBLY_PENDING && f->reassembly->whole != NULL)
         f = f->reassembly->whole;
     const struct state_rules *s = &legal_states[f->state];
+    if (f->state == STATE_NO_ROUTE && f->link == NO_CONTACT)
+        return "no contact";
     return f->link == TO_ENDPOINT || s->at_link == NULL ? s->at_here : s->at_link;
 }
 

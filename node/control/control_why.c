@@ -264,7 +264,7 @@ static void tell_bundle(const struct node *n, const struct agent_why *w, json_t 
         tell_on_link(n, w, out);
     else if (queued)
         tell_here(n, w, out);
-    else if (strcmp(state, "no route") == 0)
+    else if (strcmp(state, "no route") == 0 || strcmp(state, "no contact") == 0)
         tell_apart(n, w, out);
     else
         tell_other(n, w, out);

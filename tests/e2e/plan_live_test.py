@@ -192,6 +192,8 @@ class PlanLiveTest(NodeCase):
         self.send("ipn:2.7")
         self.assertEqual(len(self.waits()), 1)
         bundle, = self.lab.control(1, "bundles")["bundles"]
+        self.assertEqual(bundle["state"], "no contact")
+        self.assertEqual(["no contact" in self.done(1, "bundles", f"state={state}") for state in ("no contact", "no route")], [True, False])
         said = self.done(1, "why", str(bundle["key"]))
         self.assertRegex(said, r"(?m)^where +waiting without a route$")
         self.assertRegex(said, r"(?m)^why +the contact plan has no contact for it yet$")
@@ -268,6 +270,7 @@ class PlanLiveTest(NodeCase):
         c = self.client(1, "ipn:1.5")
         self.assertEqual(c.request("ipn:2.7", b"kept", lifetime_ms=1800000)[:2], (aap2.SUCCESS, ""))
         times = self.late(self.logged("1 bundles wait here, .*"), r"no contact can bring them before their lifetime ends; the latest for ipn:2\.7: ")
+        self.assertEqual(self.lab.control(1, "bundles")["bundles"][0]["state"], "no route")
         said = self.done(1, "why", "1")
         self.assertRegex(said, r"(?m)^where +waiting without a route$")
         again = self.late(said, r"(?m)^why +no known route brings it to ipn:2\.7 before its lifetime ends: ")

@@ -17,6 +17,7 @@
 #define TO_ENDPOINT (-1)      /* forwarding.link: for an endpoint of this node */
 #define NO_ROUTE (-3)         /* forwarding.link: no route now */
 #define NO_ROUTE_IN_TIME (-4) /* forwarding.link: the same, and no route is in time */
+#define NO_CONTACT (-5)       /* forwarding.link: no route now, and the router awaits one */
 
 struct agent;
 struct reassembly;
@@ -58,7 +59,7 @@ struct forwarding {
         uint64_t sending; /* other states: its bytes in counters.sending_bytes */
     };
     tick pause;         /* the latest pause; 0 = none yet */
-    int link;           /* or TO_ENDPOINT, NO_ROUTE, NO_ROUTE_IN_TIME */
+    int link;           /* or TO_ENDPOINT, NO_ROUTE, NO_ROUTE_IN_TIME, NO_CONTACT */
     uint32_t hand_head; /* fragment in transmission: its length minus that of its payload, bytes */
     /* The link that received the bundle, or that failed last: used only if there is no other
      * route. */

@@ -142,7 +142,9 @@ static void place_by(struct agent *a, struct forwarding *f, const struct agent_h
         a->counters.too_late++;
         late_note(a, h, f->bundle->expires, answer->arrival, NO_LINK);
     }
-    f->link = answer->too_late ? NO_ROUTE_IN_TIME : answer->link;
+    f->link = answer->too_late                            ? NO_ROUTE_IN_TIME
+              : answer->link == NO_ROUTE && !answer->none ? NO_CONTACT
+                                                          : answer->link;
     if (answer->also_len > 0 || answer->here) {
         place_copies(a, f, h, answer);
         return;
