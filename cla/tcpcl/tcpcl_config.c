@@ -237,6 +237,23 @@ static bool warn_names(const struct tcpcl_config *k, const struct tls *tls, cons
     return other[0] != '\0';
 }
 
+/* Then no peer's certificate is trusted: one that names a node counts only for that node. */
+static bool warn_trusted(const struct tcpcl_config *k, const struct tls *tls,
+                         const struct eid *node, char *why, size_t cap)
+{
+    char text[TLS_NAME_MAX + 1];
+    struct eid named;
+    if (k->tls_peer == TCPCL_BY_NONE || k->tls_ca_nodes != 0 || !tls_own_trusted_only(tls) ||
+        !tls_own_node(tls, 0, text) || eid_parse(text, &named) != 0 ||
+        !eid_same_node(&named, node) || tls_own_node(tls, 1, text))
+        return false;
+    snprintf(why, cap,
+             "%.100s: it has only this node's own certificate, so every peer is refused; write the "
+             "peer's certificate, or that of the CA that issued it",
+             k->tls_ca);
+    return true;
+}
+
 bool tcpcl_plain(const struct tcpcl_config *k, char *why, size_t cap)
 {
     char text[TCPCL_PLACE_MAX];
@@ -263,8 +280,9 @@ bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, 
     const bool dates = tls_own_warning(tls, now, text);
     if (dates)
         snprintf(why, cap, "%s", text);
-    const bool warns = dates || warn_names(config, tls, node, why, cap);
-    *key = "tls.certificate";
+    const bool own = dates || warn_names(config, tls, node, why, cap);
+    const bool warns = own || warn_trusted(config, tls, node, why, cap);
+    *key = own ? "tls.certificate" : "tls.ca";
     tls_free(tls);
     return warns;
 }

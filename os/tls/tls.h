@@ -73,6 +73,8 @@ bool tls_own_warning(const struct tls *t, int64_t now, char *why);
 /* The i-th node of our certificate (a NODE-ID of RFC 9174 §4.4.1), as in its file; with its zero
  * at most TLS_NAME_MAX + 1 bytes. False: there are no more, or no memory. */
 bool tls_own_node(const struct tls *t, size_t i, char out[TLS_NAME_MAX + 1]);
+/* Is our certificate the only trusted one? */
+bool tls_own_trusted_only(const struct tls *t);
 
 /* ---- a stream ---- */
 

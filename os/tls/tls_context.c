@@ -237,6 +237,20 @@ bool tls_own_node(const struct tls *t, size_t i, char out[TLS_NAME_MAX + 1])
     return found;
 }
 
+bool tls_own_trusted_only(const struct tls *t)
+{
+    const STACK_OF(X509_OBJECT) *all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(t->context));
+    const X509 *own = SSL_CTX_get0_certificate(t->context);
+    int same = 0;
+    for (int i = 0; own != NULL && i < sk_X509_OBJECT_num(all); i++) {
+        const X509 *one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, i));
+        if (one != NULL && X509_cmp(one, own) != 0)
+            return false;
+        same += one != NULL;
+    }
+    return same > 0;
+}
+
 static bool keep_path(struct tls *t, unsigned file, const char *path)
 {
     if (path == NULL || path[0] == '\0')

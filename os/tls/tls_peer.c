@@ -21,10 +21,15 @@ int tls_verify(int ok, X509_STORE_CTX *x)
     SSL *ssl = X509_STORE_CTX_get_ex_data(x, SSL_get_ex_data_X509_STORE_CTX_idx());
     struct tls_stream *s = SSL_get_app_data(ssl);
     const char *fault = NULL;
-    if (ok != 1 && X509_STORE_CTX_get_error(x) == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT)
+    const int error = X509_STORE_CTX_get_error(x);
+    s->untrusted =
+        s->untrusted || (ok != 1 && (error == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT ||
+                                     error == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
+                                     error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY));
+    if (ok != 1 && error == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT)
         fault = "self-signed certificate, which is not among the trusted ones";
     else if (ok != 1)
-        fault = X509_verify_cert_error_string(X509_STORE_CTX_get_error(x));
+        fault = X509_verify_cert_error_string(error);
     else if (X509_STORE_CTX_get_error_depth(x) == 0)
         fault = certificate_judge(X509_STORE_CTX_get_current_cert(x), s->any_purpose);
     else if (!s->nodes_issue && certificate_names_node(X509_STORE_CTX_get_current_cert(x)))

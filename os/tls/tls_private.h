@@ -61,6 +61,7 @@ struct tls_stream {
     uint64_t rekey, since;    /* bytes until and since the last change of our keys */
     int alert;                /* that the peer sent; -1: none */
     const char *unverified;
+    bool untrusted; /* it leads to no trusted certificate */
     X509 *peer;
     char subject[256], why[TLS_WHY_MAX];
     struct tls_names names;

@@ -62,7 +62,9 @@ static void note_failure(struct tls_stream *s)
     if (s->alert >= 0)
         snprintf(s->why, sizeof s->why, "the peer refuses: %s", alert_text(s->alert, reason));
     else if (s->verify && s->unverified != NULL)
-        snprintf(s->why, sizeof s->why, "the peer's certificate: %s", s->unverified);
+        snprintf(s->why, sizeof s->why, "the peer's certificate: %s%s%.100s", s->unverified,
+                 s->untrusted ? "; the trusted certificates are in " : "",
+                 s->untrusted ? s->tls->paths[TLS_CA] : "");
     else
         snprintf(s->why, sizeof s->why, "%s", reason != NULL ? reason : "not TLS");
 }
