@@ -454,6 +454,7 @@ static void apply_file(struct reading *f, json_t *out)
     if (was != NULL)
         config_fini(was);
     free(was);
+    json_object_set_new(out, "file", json_string(n->path));
     json_object_set_new(out, "applied", r.applied);
     json_object_set_new(out, "refused", r.refused);
 }

@@ -411,17 +411,14 @@ static void hide_values(struct node *n, const struct command *c, json_t *words)
 }
 
 void control_tell_change(struct node *n, const char *command, const char *who,
-                         const struct json_t *in, bool done)
+                         const struct json_t *in, const char *what)
 {
     json_t *words = json_copy((json_t *)(uintptr_t)in);
     json_object_del(words, "cmd");
     hide_values(n, find_command(command), words);
     char *text = words != NULL && json_object_size(words) > 0 ? json_dumps(words, 0) : NULL;
-    say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who,
-        !done                            ? "failed: "
-        : strcmp(command, "reload") == 0 ? "asked for: "
-                                         : "changed: ",
-        command, text != NULL ? REQUEST_SHOWN : 0, text != NULL ? text : "",
+    say(&n->say, LEVEL_INFO, "control: %s %s: %s%s%.*s%s", who, what, command,
+        text != NULL ? " " : "", text != NULL ? REQUEST_SHOWN : 0, text != NULL ? text : "",
         text != NULL && strlen(text) > REQUEST_SHOWN ? " …" : "");
     free(text);
     json_decref(words);
@@ -473,7 +470,7 @@ static struct control_list *run_command(struct node *n, const struct command *c,
         c->run(n, in, out);
     const bool good = json_is_true(json_object_get(out, "ok"));
     if (c->changes && list == NULL)
-        control_tell_change(n, c->name, who->name, in, good);
+        control_tell_change(n, c->name, who->name, in, good ? "changed" : "failed");
     return good && c->list != NULL ? c->list(n, in, out) : list;
 }
 

@@ -65,9 +65,10 @@ void control_names(struct node *n, const struct json_t *in, struct json_t *out);
 
 /* The link of that name, open and not about to end; NULL: `out` says why. */
 struct node_link *control_find_link(struct node *n, const char *name, struct json_t *out);
-/* The log's line about a change that a user asked for; done: it was made. */
+/* The log's line about a change that a user asked for; what: "changed", "failed", or "asked for" if
+ * there was nothing to change. */
 void control_tell_change(struct node *n, const char *command, const char *who,
-                         const struct json_t *in, bool done);
+                         const struct json_t *in, const char *what);
 
 /* control_view.c: links and what there is to watch of them. Lists are new, the caller's; NULL:
  * `out` says why there is none. Of links' counters: only what is counted. */

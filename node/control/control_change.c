@@ -105,13 +105,23 @@ static struct asked *new_asked(struct node *n, const char *command, const struct
     return a;
 }
 
+/* "changed", "failed", or "asked for": a reload that applied all, a part, or found nothing. */
+static const char *tell_outcome(const struct asked *a)
+{
+    const json_t *applied = json_object_get(a->out, "applied");
+    if (json_is_false(json_object_get(a->out, "ok")))
+        return "failed";
+    if (applied == NULL || json_array_size(applied) > 0)
+        return "changed";
+    return json_array_size(json_object_get(a->out, "refused")) > 0 ? "failed" : "asked for";
+}
+
 /* It is made, or cannot be: logged, and answered. */
 static void end_asked(struct asked *a)
 {
     struct waiting *w = a->answer;
-    const json_t *ok = json_object_get(a->out, "ok");
     control_tell_change(a->node, a->command, a->who == NULL ? "somebody" : a->who, a->in,
-                        !json_is_false(ok));
+                        tell_outcome(a));
     if (w != NULL) {
         w->asked = NULL;
         w->out = json_incref(a->out);

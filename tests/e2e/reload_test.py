@@ -57,7 +57,8 @@ class ReloadTest(unittest.TestCase):
         self.assertEqual(self.reload(), (0, [], []))
         said = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "reload"], capture_output=True,
                               text=True, timeout=300, check=True).stdout
-        self.assertEqual(said, "nothing to apply: the file is as it was\n")
+        self.assertEqual(said, f"nothing to apply: {self.lab.path('node1.yaml')} is as it was\n")
+        self.assertRegex(self.log(), r"(?m)^\S+ info: control: .* asked for: reload$")
         self.write([self.link(2, rate="2Mbit/s", rto="300ms", sessions=7), self.link(4)],
                    "routes: [{to: 'ipn:8.*', via: to-2}, {to: '*', via: to-4}]\n")
         code, applied, refused = self.reload()

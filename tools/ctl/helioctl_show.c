@@ -390,6 +390,22 @@ static void show_changes(const json_t *list, const char *word, FILE *out)
         fprintf(out, "%s %s\n", word, json_string_value(text));
 }
 
+/* The file is the node's own, which may be another one than CONFIG. */
+static void show_reload(const json_t *answer, FILE *out)
+{
+    const json_t *applied = json_object_get(answer, "applied");
+    const json_t *refused = json_object_get(answer, "refused");
+    const char *file = json_string_value(json_object_get(answer, "file"));
+    if (file == NULL) /* of an earlier version */
+        file = "the file";
+    if (json_array_size(applied) + json_array_size(refused) == 0)
+        fprintf(out, "nothing to apply: %s is as it was\n", file);
+    else
+        fprintf(out, "the node read %s\n", file);
+    show_changes(applied, "applied:", out);
+    show_changes(refused, "not applied:", out);
+}
+
 /* A sentence for each of the questions. */
 static void show_why(json_t *answer, FILE *out, bool colour)
 {
@@ -431,14 +447,9 @@ void ctl_show_at(FILE *out, bool colour, const char *command, struct json_t *ans
         show_rules(answer, out, colour);
     else if (strcmp(command, "plan") == 0)
         ctl_plan_show(answer, colour);
-    else if (strcmp(command, "reload") == 0) {
-        show_changes(json_object_get(answer, "applied"), "applied:", out);
-        show_changes(json_object_get(answer, "refused"), "not applied:", out);
-        if (json_array_size(json_object_get(answer, "applied")) +
-                json_array_size(json_object_get(answer, "refused")) ==
-            0)
-            fputs("nothing to apply: the file is as it was\n", out);
-    } else if (strcmp(command, "counters") == 0)
+    else if (strcmp(command, "reload") == 0)
+        show_reload(answer, out);
+    else if (strcmp(command, "counters") == 0)
         show_counters(answer, out);
     else
         list_print(out, answer, "", strcmp(command, "status") == 0);
