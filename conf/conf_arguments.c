@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/lack.h"
 #include "base/words.h"
@@ -188,6 +189,59 @@ void argument_set_service(struct argp_state *state, const struct argument *o, ch
     write_text(o, argument_field(o, base), arg);
 }
 
+/* The line "socket: PATH" of a configuration, without a reader of YAML. False: there is none. */
+static bool find_socket(const char *path, char out[SHOWN_MAX])
+{
+    static const char key[] = "socket:";
+    char line[SHOWN_MAX];
+    FILE *f = fopen(path, "re");
+    out[0] = '\0';
+    while (f != NULL && out[0] == '\0' && fgets(line, sizeof line, f) != NULL) {
+        const char *at = line + sizeof key - 1;
+        if (strncmp(line, key, sizeof key - 1) != 0)
+            continue;
+        at += strspn(at, " \"'");
+        snprintf(out, SHOWN_MAX, "%.*s", (int)strcspn(at, " \"'\r\n"), at);
+    }
+    if (f != NULL)
+        fclose(f);
+    return out[0] != '\0';
+}
+
+/* S_IFREG, S_IFSOCK …; 0: nothing is there. */
+static mode_t kind_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_mode & S_IFMT : 0;
+}
+
+static void refuse_file(struct argp_state *state, const char *path, const char *option)
+{
+    char socket[SHOWN_MAX];
+    if (find_socket(path, socket))
+        argument_wrong(state, "%s is a file, which names the node's socket; write %s%s", path,
+                       option, socket);
+    argument_wrong(state, "%s is a file; write %sthe node's socket (socket: in its configuration)",
+                   path, option);
+}
+
+void argument_set_socket(struct argp_state *state, const struct argument *o, char *arg, void *base)
+{
+    if (kind_of(arg) == S_IFREG)
+        refuse_file(state, arg, "");
+    write_text(o, argument_field(o, base), arg);
+}
+
+void argument_refuse_place(struct argp_state *state, const char *word)
+{
+    const char *end = strrchr(word, '.');
+    const bool yaml = end != NULL && (strcmp(end, ".yaml") == 0 || strcmp(end, ".yml") == 0);
+    if (kind_of(word) == S_IFSOCK)
+        argument_wrong(state, "%s is a socket; write --socket %s", word, word);
+    if (yaml && kind_of(word) == S_IFREG)
+        refuse_file(state, word, "--socket ");
+}
+
 void argument_show_help(struct argp_state *state, const struct argument *o, char *arg, void *base)
 {
     (void)o;
@@ -302,6 +356,32 @@ static void refuse_misspelt(const struct argp_option *all, size_t len, int argc,
     }
 }
 
+static bool is_unit(const char *word)
+{
+    static const char *const units[] = {"ns", "us", "ms",     "s",      "min",    "h",  "d", "B",
+                                        "kB", "MB", "kbit/s", "Mbit/s", "Gbit/s", "GB", NULL};
+    const char *const *u = units;
+    while (*u != NULL && strcmp(*u, word) != 0)
+        u++;
+    return *u != NULL;
+}
+
+/* "-i 200 ms": the unit would be a word of its own. */
+static void refuse_apart(const struct argp_option *all, size_t len, int argc, char **argv)
+{
+    const char *program = strrchr(argv[0], '/');
+    program = program == NULL ? argv[0] : program + 1;
+    for (int i = 1; i + 2 < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *number = argv[i + 1];
+        if (!takes_next(all, len, argv[i]) || *number == '\0' ||
+            number[strspn(number, "0123456789.")] != '\0' || !is_unit(argv[i + 2]))
+            continue;
+        fprintf(stderr, "%s: %s %s %s: write no space before the unit: %s%s\n", program, argv[i],
+                number, argv[i + 2], number, argv[i + 2]);
+        exit(argp_err_exit_status);
+    }
+}
+
 void argument_table_parse(const struct argument_table *a, int argc, char **argv, void *base)
 {
     struct argp_option all[ARGUMENTS_MAX + ARGUMENT_PARTS_MAX + 1];
@@ -330,5 +410,6 @@ void argument_table_parse(const struct argument_table *a, int argc, char **argv,
         children[i] = (struct argp_child){&argps[i], 0, t->heading, t->group};
     }
     refuse_misspelt(all, used, argc, argv);
+    refuse_apart(all, used, argc, argv);
     argument_parse(&argp, argc, argv, a->flags, &p);
 }

@@ -87,6 +87,12 @@ uint64_t argument_number(struct argp_state *state, const struct argument *o, con
 int argument_choice(struct argp_state *state, const struct argument *o, const char *arg);
 argument_setter argument_set_value, argument_set_service;
 
+/* [const char *] The path of a node's socket. A file, such as the node's configuration, is refused;
+ * what is not there yet is not. */
+argument_setter argument_set_socket;
+/* Ends the program if the word is a socket or a configuration, which is wanted behind --socket. */
+void argument_refuse_place(struct argp_state *state, const char *word);
+
 /* Of a hidden row with the key 'h': prints what --help prints, and ends the program with 0. */
 argument_setter argument_show_help;
 

@@ -214,6 +214,7 @@ static void check_mode(const struct reading *r, const struct conf_tree *t)
 
 static void read_group(const struct reading *r, const struct conf_tree *t)
 {
+    char place[CONF_PLACE_CAP];
     if (conf_is_second(r->map, t, r->where, r->errors))
         return;
     if (t->kind == CONF_MAP) {
@@ -225,8 +226,10 @@ static void read_group(const struct reading *r, const struct conf_tree *t)
     } else if (conf_option_find(r->options, t->key) != NULL)
         add_node(r, t, t->key);
     else if (t->kind != CONF_SCALAR || *t->text != '\0')
-        conf_error(r->errors, t->line, "%s%s: %s is not expected here; write a map of its keys",
-                   r->where, t->key, conf_kind_name(t->kind));
+        conf_error(r->errors, t->line,
+                   "%s%s: %s is not expected here; write a map of its keys, such as %s", r->where,
+                   t->key, conf_kind_name(t->kind),
+                   conf_key_place(first_of(r->options, t->key, strlen(t->key))->key, place));
 }
 
 static void read_key(const struct reading *r, const struct conf_tree *t,

@@ -86,9 +86,13 @@ static void report_unknown(const struct conf_tree *t, const char *where, const s
     const char *closest = words_closest(t->key, keys, n);
     const char *colon = find_colon(t->key, known);
     char list[LIST_CAP];
+    const bool placed =
+        errors->place_of != NULL && errors->place_of(errors->context, where, t, list, sizeof list);
     if (colon != NULL)
         conf_error(errors, t->line, "%s%s: write a space after the colon: %.*s: %s", where, t->key,
                    (int)(colon - t->key), t->key, colon + 1);
+    else if (placed)
+        conf_error(errors, t->line, "%s%s: belongs under %s", where, t->key, list);
     else if (closest != NULL)
         conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?%s", where, t->key, closest,
                    words_remark(t->key, closest));
@@ -250,6 +254,38 @@ static void report_missing(const struct conf_tree *map, const char *where,
     }
 }
 
+static bool has_choice(const struct conf_option *o, const char *word)
+{
+    const size_t len = strlen(word);
+    for (const char *p = o->choices; p != NULL && *p != '\0'; p += *p == '|') {
+        const size_t n = strcspn(p, "|");
+        if (n == len && memcmp(p, word, n) == 0)
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+/* "KEY: {durability: none}" if the value is a choice of only one of its keys, else "KEY: {path:
+ * …}". Empty: it has no keys, or it is an item of a list. */
+static void write_example(const struct conf_tree *map, const char *where, int key_len,
+                          const struct conf_part *part, char out[SUCH_AS_CAP])
+{
+    const struct conf_option *found = NULL;
+    size_t n = 0;
+    for (const struct conf_option *o = part->options; map->kind == CONF_SCALAR && o->key != NULL;
+         o++)
+        if (o->type == OPTION_CHOICE && has_choice(o, map->text)) {
+            found = o;
+            n++;
+        }
+    if (n == 1)
+        snprintf(out, SUCH_AS_CAP, ", such as %.*s: {%s: %s}", key_len, where, found->key,
+                 map->text);
+    else
+        snprintf(out, SUCH_AS_CAP, ", such as %.*s: {%s: …}", key_len, where, part->options->key);
+}
+
 /* Is it a list or a value, where a map should be? Then that is reported. An empty value is a map
  * without keys. */
 static bool refuse_other_kind(const struct conf_tree *map, const char *where,
@@ -263,8 +299,7 @@ static bool refuse_other_kind(const struct conf_tree *map, const char *where,
         return false;
     if (key_len > 0 && parts_len > 0 && parts->options->key != NULL &&
         strchr(where, '.') == where + key_len && strchr(where, '[') == NULL)
-        snprintf(such_as, sizeof such_as, ", such as %.*s: {%s: …}", key_len, where,
-                 parts->options->key);
+        write_example(map, where, key_len, parts, such_as);
     conf_error(errors, map->line, "%.*s%s%s is not expected here; write a map of its keys%s",
                key_len, where, len > 0 ? ": " : "", conf_kind_name(map->kind), such_as);
     return true;

@@ -33,8 +33,13 @@ struct conf_errors {
     /* Text that replaces all errors with a line; NULL: the real text. For a file of a user who may
      * not be allowed to read it: an error's text shows parts of the file. */
     const char *instead;
-    bool no_memory;   /* memory or descriptors ran out: the file may be right */
-    unsigned exposed; /* permissions of the file, if all users may read or write it; else 0 */
+    /* Where an unknown key of the map `where` ("": the top) belongs, in out[cap], such as "store:
+     * {durability: none}". False: unknown, or one of several places. NULL: nobody knows. */
+    bool (*place_of)(const void *context, const char *where, const struct conf_tree *t, char *out,
+                     size_t cap);
+    const void *context; /* of place_of */
+    bool no_memory;      /* memory or descriptors ran out: the file may be right */
+    unsigned exposed;    /* permissions of the file, if all users may read or write it; else 0 */
     char text[CONF_ERRORS_MAX][CONF_ERROR_CAP];
 };
 

@@ -257,8 +257,9 @@ static int set_choice(const struct conf_option *o, int *field, const char *text,
             *field = index;
             return 0;
         }
-        int w =
-            snprintf(list + used, sizeof list - used, "%s%.*s", index > 0 ? ", " : "", (int)n, p);
+        const bool unset = n == 5 && memcmp(p, "unset", n) == 0; /* to be left out */
+        int w = snprintf(list + used, sizeof list - used, "%s%.*s", used > 0 && !unset ? ", " : "",
+                         unset ? 0 : (int)n, p);
         used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
         if (p[n] == '\0')
             break;

@@ -19,5 +19,9 @@ class Parser(argparse.ArgumentParser):
         choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
         near = advice.closest(choice[1], re.findall(r"[\w-]+", choice[2])) if choice else None
         message += f"; did you mean {near}?" if near else ""
-        message += "; it is one word too many" if re.fullmatch(r"unrecognized arguments: [^-]\S*", message) else ""
+        words = re.fullmatch(r"unrecognized arguments: ([^-].*)", message)
+        if words and f"--{words[1].split()[0]}" in self._option_string_actions:
+            message += f"; did you mean --{words[1]}?"
+        elif words:
+            message += "; it is one word too many" if len(words[1].split()) == 1 else "; there are too many words"
         self.exit(2, f"{self.prog}: {message}\nTry `{self.prog} --help' for more information.\n")

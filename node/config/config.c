@@ -488,10 +488,13 @@ static void read_root(struct config *c, struct conf_tree *root, config_adapters 
     if (!config_names_read(c, root, errors))
         return;
     struct conf_part part = {config_top, c, config_set};
+    errors->place_of = config_place_of;
+    errors->context = &adapters;
     conf_section_read(root, "", &part, 1, section_words, errors);
     for (size_t i = 1; i < CONFIG_MAPS; i++)
         read_map(root, sections[i].name, sections[i].options, c, errors);
     read_lists(c, root, adapters, errors);
+    errors->place_of = NULL;
     if (errors->total == before) {
         check_pairs(c, errors);
         check_ends(c, errors);

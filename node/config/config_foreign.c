@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each key is looked up in the tables of all adapters. What can go wrong is the user's: an adapter
- * that does not exist, a key of an adapter that the link does not have. */
+/* Each key is looked up in the tables of all adapters, or of all sections. What can go wrong is the
+ * user's: an adapter that does not exist, a key of an adapter that the link does not have, a key of
+ * another section. */
 
 #include <stdio.h>
 #include <string.h>
@@ -39,12 +40,15 @@ const struct cla_ops *config_adapter_find(const struct conf_tree *map, const cha
     const struct conf_tree *t = conf_child(map, "adapter");
     const char *names[ADAPTERS_MAX];
     char list[LIST_CAP];
+    const size_t n = list_names(adapters, names, list);
+    if (t == NULL)
+        conf_error(errors, map->line, "%sadapter: this key is missing; write one of: %s", where,
+                   list);
     if (t == NULL || t->kind != CONF_SCALAR)
         return NULL;
     const struct cla_ops *ops = find_named(adapters, t->text);
     if (ops != NULL)
         return ops;
-    const size_t n = list_names(adapters, names, list);
     const char *closest = words_closest(t->text, names, n);
     if (closest != NULL)
         conf_error(errors, t->line, "%sadapter: \"%s\" is not known; did you mean %s?", where,
@@ -106,4 +110,63 @@ void config_foreign_report(struct conf_flat *flat, const char *where, const stru
                        "adapter that has it: %s",
                        where, t->key, ops->name, owners);
     }
+}
+
+/* ---- keys of other sections ---- */
+
+static void write_place(size_t i, const struct conf_option *o, const struct conf_tree *t, char *out,
+                        size_t cap)
+{
+    const bool list = i >= CONFIG_MAPS;
+    const bool shown = t->kind == CONF_SCALAR && *t->text != '\0' && o->type != OPTION_SECRET;
+    const char *name = config_section_at(i)->name;
+    if (*name == '\0')
+        snprintf(out, cap, "no other key; write it without indent");
+    else
+        snprintf(out, cap, "%s: %s{%s: %.100s}%s", name, list ? "[" : "", o->key,
+                 shown ? t->text : "…", list ? "]" : "");
+}
+
+/* How many of the sections [from, to) have the key; the last one's place in `out`. */
+static size_t count_sections(size_t from, size_t to, const struct conf_tree *t, char *out,
+                             size_t cap)
+{
+    size_t n = 0;
+    for (size_t i = from; i < to && config_section_at(i) != NULL; i++) {
+        const struct conf_option *o = conf_option_find(config_section_at(i)->options, t->key);
+        if (o == NULL)
+            continue;
+        write_place(i, o, t, out, cap);
+        n++;
+    }
+    return n;
+}
+
+/* Is it a map of the top, "store."? Items of lists have keys with the names of others. */
+static bool is_section(const char *where)
+{
+    bool is = false;
+    for (size_t i = 1; i < CONFIG_MAPS && !is; i++) {
+        const char *name = config_section_at(i)->name;
+        const size_t len = strlen(name);
+        is = strncmp(name, where, len) == 0 && strcmp(where + len, ".") == 0;
+    }
+    return is;
+}
+
+bool config_place_of(const void *context, const char *where, const struct conf_tree *t, char *out,
+                     size_t cap)
+{
+    config_adapters *const *adapters = context;
+    char owners[LIST_CAP];
+    if (*where != '\0')
+        return is_section(where) && count_sections(0, 1, t, out, cap) == 1;
+    const size_t maps = count_sections(1, CONFIG_MAPS, t, out, cap);
+    if (maps > 0)
+        return maps == 1;
+    const size_t lists = count_sections(CONFIG_MAPS, SIZE_MAX, t, out, cap);
+    if (lists > 0 || !list_owners(*adapters, t->key, owners))
+        return lists == 1;
+    snprintf(out, cap, "a link: links: [{…, %s: …}]", t->key);
+    return true;
 }

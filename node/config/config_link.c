@@ -187,6 +187,8 @@ static void read_link(struct config_link *l, const struct eid *node, const struc
     struct conf_part parts[2] = {{config_link_options, l, config_set}};
     size_t before = errors->total, n = 1;
     l->ops = config_adapter_find(map, where, adapters, errors);
+    if (conf_child(map, "adapter") == NULL)
+        return; /* which other keys it has is not known */
     if (l->ops != NULL) {
         if (!begin_settings(l, map->line, errors))
             return;

@@ -61,6 +61,10 @@ const struct cla_ops *config_adapter_find(const struct conf_tree *map, const cha
  */
 void config_foreign_report(struct conf_flat *flat, const char *where, const struct cla_ops *ops,
                            config_adapters *adapters, struct conf_errors *errors);
+/* As place_of of struct conf_errors: keys of the top, of its sections and of links. context: a
+ * config_adapters *. */
+bool config_place_of(const void *context, const char *where, const struct conf_tree *t, char *out,
+                     size_t cap);
 
 /* The list `security:` of a node's configuration: rules of bundle security (RFC 9172). */
 

@@ -174,7 +174,8 @@ class FilesTest(FilesCase):
         _, err = self.send("ipn:2.2099", "--ask", "200ms", "--wait", "3s", small, code=1)
         self.assertRegex(err, "small: no receipt from ipn:2.2099 for [23] questions; asking again")
         self.assertEqual(err.count("asking again"), 1, err)  # one line a minute
-        hint = "helio-send: no receipt from ipn:2.2099: is a helio-recv registered there, and has its node a route back? See helioctl links, helioctl backlog\n"
+        hint = ("helio-send: no receipt from ipn:2.2099: is a helio-recv registered there, and has its node a route back? "
+                f"See helioctl --socket {self.lab.socket(1)}.ctl links, and backlog instead of links\n")
         self.assertTrue(err.endswith(hint), err)
         command = [os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), "--json", "-", "ipn:2.2099", small]
         p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -169,6 +169,19 @@ NODES = (
     node("a rate in the unit of data", HEAD + "applications:\n  - {user: any, data_rate: 5MB}\n", "5: applications.data_rate", "write 5Mbit/s"),
     node("a route to a node's id", LTP + "routes:\n  - {to: \"ipn:3.0\", via: to-2}\n", "12: warning: routes.to", "is one endpoint of that node, and its applications have others; write ipn:3.*", code=0),
     node("a certificate without a node", TLS.replace("KEY", "ca/plain"), "5: warning: links[to-2].tls.certificate", "names no node, so peers that check node names refuse it", code=0),
+    node("a key of a section at the top", HEAD + "lifetime: 1h\n", "4: lifetime", "belongs under bundles: {lifetime: 1h}"),
+    node("a key of the store at the top", HEAD.replace("store: {durability: none}", "durability: none"), "3: durability", "belongs under store: {durability: none}",
+         also="1: store.path: this key is missing"),
+    node("a secret key at the top", HEAD + "token: 0123456789abcdef\n", "4: token", "belongs under http: {token: …}"),
+    node("a key of a link at the top", HEAD + "rto: 1s\n", "4: rto", "belongs under a link: links: [{…, rto: …}]"),
+    node("a key of a route at the top", HEAD + "via: to-2\n", "4: via", "belongs under routes: [{via: to-2}]"),
+    node("a key of the top in a section", HEAD.replace("none}", "none, socket_group: dtn}"), "3: store.socket_group", "write it without indent"),
+    node("a choice as the store", HEAD.replace("{durability: none}", "none"), "3: store", "such as store: {durability: none}", ends=True),
+    node("a value as a group of a link", TCP + "    timers: 5s\n", "9: links[to-2].timers", "write a map of its keys, such as timers: {idle: …}"),
+    node("yes as the mode of TLS", TCP + "    tls: yes\n", "9: links[to-2].tls", "write one of: off, optional, required", ends=True),
+    node("no adapter", LTP.replace("    adapter: ltp-udp\n", ""), "5: links[to-2].adapter", "this key is missing; write one of: ltp-udp, tcpcl, udp"),
+    node("its own certificate as the CA's", TLS.replace("KEY", "ca/one").replace("ca/ca.pem", "ca/one.pem"), "5: warning: links[to-2].tls.ca",
+         "it has only this node's own certificate, so every peer is refused", code=0),
 )
 
 LABS = (
@@ -320,7 +333,7 @@ COMMANDS = (
     Command("the configuration behind the command", "helioctl links FOLDER/lab.yaml", "the configuration comes first; write: helioctl FOLDER/lab.yaml links"),
     Command("an option that no option is near", "helioctl --socket /none watch --every 5", "helioctl: --every is unknown; 'helioctl --help' shows the options"),
     Command("check as a word", "heliod check FOLDER/lab.yaml", "did you mean --check?"),
-    Command("the file before the receiver", "helio-send --socket /none FOLDER/plan.txt ipn:2.2001", "is a file; the receiver's endpoint comes first"),
+    Command("the file before the receiver", "helio-send --socket /none FOLDER/plan.txt ipn:2.2001", "the receiver's endpoint comes first: ipn:2.2001 FOLDER/plan.txt"),
     Command("a number of jobs in words", "helio-campaign FOLDER/lab.yaml --jobs zero", "\"zero\" is not understood; write a whole number from 1"),
     Command("a command that campaigns do not have", "helio-campaign run FOLDER/lab.yaml", "it is one word too many"),
     Command("a file in a command's place", "helio-emu FOLDER/lab.yaml", "is a file, and a command comes first: relay, bridge"),
@@ -333,6 +346,22 @@ COMMANDS = (
     Command("a file to a node", "helio-send --socket /none ipn:2.0 FOLDER/plan.txt", "ipn:2.0 is the node itself, where no application receives; write ipn:2.2001"),
     Command("traffic to a node", "helio-perf client --socket /none -d ipn:2.0 -n 1 -W 1", "write ipn:2.2000"),
     Command("a folder without its option", "helio-recv --socket /none FOLDER", "there are only options: the folder is -o"),
+    Command("a socket as the configuration", "helioctl FOLDER/n.sock links", "n.sock is a socket; write --socket FOLDER/n.sock.ctl"),
+    Command("the configuration as the socket", "helioctl --socket FOLDER/n.yaml links", "n.yaml is a file; write it without --socket, before the command"),
+    Command("bundles of an endpoint", "helioctl --socket /none bundles ipn:2.1", "write: bundles 'destination=ipn:2.1'"),
+    Command("bundles of a link", "helioctl --socket /none bundles to-2", "write KEY=VALUE, not to-2, such as destination=ipn:2.* or link=to-2"),
+    *(Command(f"the configuration as the socket of {words.split()[0]}", words.replace("SOCKET", "--socket FOLDER/n.yaml"), "--socket: FOLDER/n.yaml is a file, which names the node's socket; write FOLDER/n.sock")
+      for words in ("helio-ping SOCKET ipn:2.128", "helio-perf client SOCKET -d ipn:2.2000 -n 1 -W 1", "helio-send SOCKET ipn:2.2001 FOLDER/plan.txt", "helio-recv SOCKET -o FOLDER",
+                    "helio-sync receive SOCKET --from ipn:1.* FOLDER", "helio-plan follow FOLDER SOCKET --control /none --owner ipn:1.70")),
+    Command("a file without a socket's path as the socket", "helio-ping --socket FOLDER/plan.yaml ipn:2.128", "plan.yaml is a file; write the node's socket (socket: in its configuration)"),
+    *(Command(f"the socket without its option, {words.split()[0]}", words.replace("SOCKET", "FOLDER/n.sock"), "FOLDER/n.sock is a socket; write --socket FOLDER/n.sock")
+      for words in ("helio-ping SOCKET ipn:2.128", "helio-perf server SOCKET", "helio-send SOCKET ipn:2.2001 FOLDER/plan.txt", "helio-recv SOCKET -o FOLDER")),
+    Command("the configuration without its option", "helio-ping FOLDER/n.yaml ipn:2.128", "n.yaml is a file, which names the node's socket; write --socket FOLDER/n.sock"),
+    Command("a file that is not there before the receiver", "helio-send --socket /none gone.txt ipn:2.2001", "the receiver's endpoint comes first: ipn:2.2001 gone.txt"),
+    Command("a space before the unit", "helio-ping --socket /none -i 200 ms ipn:2.128", "-i 200 ms: write no space before the unit: 200ms"),
+    Command("a space before the unit of a long option", "helioctl --interval 0.5 s --socket /none top", "--interval 0.5 s: write no space before the unit: 0.5s"),
+    Command("an option without its dashes", "helio-lab FOLDER/lab.yaml up out FOLDER/results", "did you mean --out FOLDER/results?"),
+    Command("too many words", "helio-campaign FOLDER/lab.yaml one two", "there are too many words"),
 )
 
 PACKAGES = (

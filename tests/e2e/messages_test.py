@@ -6,6 +6,7 @@ usage: messages_test.py BIN"""
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import unittest
 from pathlib import Path
 
 from certificates import NODE, Authority
-from messages_table import CAMPAIGN, COMMANDS, LABS, LINE, NODES, PACKAGES, PLAN
+from messages_table import CAMPAIGN, COMMANDS, HEAD, LABS, LINE, NODES, PACKAGES, PLAN
 
 BIN = Path(sys.argv.pop(1)).resolve()
 REPORTED = CAMPAIGN.replace("mode: sim\n", "mode: sim\nreport: paper\n")
@@ -77,6 +78,7 @@ class Messages(unittest.TestCase):
         path = self.folder / row.more.get("file", name)
         self.assertTrue(first.startswith(f"{path}:{row.place}"), (row.what, row.place, done.stderr))
         self.assertIn(row.says, first, row.what)
+        self.assertTrue("ends" not in row.more or first.endswith(row.says), (row.what, first))
         self.assertIn(row.more.get("also", ""), done.stderr, row.what)
         self.assertEqual(len(said), 1 + ("also" in row.more), (row.what, done.stderr))
         return row.what, first
@@ -92,6 +94,7 @@ class Messages(unittest.TestCase):
         authority = Authority(str(self.folder / "ca"))
         authority.issue("other", f"{NODE}ipn:9.0")
         authority.issue("plain", "DNS:one.example")
+        authority.issue("one", f"{NODE}ipn:1.0")
         self.show("configurations", self.check_rows(NODES))
         self.assertGreaterEqual(len(NODES) + len(LABS), 40)
 
@@ -118,6 +121,10 @@ class Messages(unittest.TestCase):
         self.put("plan.yaml", PLAN)
         self.put("plan.txt", PLAN)
         self.put("lab.yaml", LINE)
+        self.put("n.yaml", HEAD)
+        for name in "n.sock", "n.sock.ctl":
+            with socket.socket(socket.AF_UNIX) as s:
+                s.bind(str(self.folder / name))
         self.assertGreaterEqual(len(COMMANDS), 15)
         said = []
         for row in COMMANDS:

@@ -91,7 +91,7 @@ class PingTest(unittest.TestCase):
         self.assertNotIn("rtt", done.stdout)
         self.assertEqual(done.stdout.splitlines()[-1],
                          "no answer from ipn:2.77: is an echo endpoint there (ipn:N.128 of a Heliograph node), and has its node a route back? "
-                         "See helioctl links, helioctl backlog")
+                         f"See helioctl --socket {self.own[1]}.ctl links, and backlog instead of links")
         done = ping(*self.own, "-c", "1", "-i", "10ms", "ipn:2.128")
         self.assertNotIn("no answer", done.stdout)
         done = ping(*self.own, "-c", "1", "-i", "10ms", "ipn:9.128", code=1)

@@ -84,6 +84,13 @@ static bool is_link_change(const struct request *r)
            !(told && strcmp(r->words[1], "remove") != 0);
 }
 
+static int check_node(const struct request *r)
+{
+    char text[ADVICE_CAP];
+    const char *advice = ctl_order_node(r->socket, r->config, text, sizeof text);
+    return advice != NULL ? usage(advice, "") : -1;
+}
+
 static int check_link_change(const struct request *r)
 {
     bool add = strcmp(r->words[1], "add") == 0, remove = strcmp(r->words[1], "remove") == 0;
@@ -99,9 +106,7 @@ static int check_link_change(const struct request *r)
         if (is == NULL || is == r->words[i])
             return usage("write KEY=VALUE, not ", r->words[i]);
     }
-    if (r->socket == NULL && r->config == NULL)
-        return usage("which node? write --socket PATH or its CONFIG.yaml", "");
-    return -1;
+    return check_node(r);
 }
 
 /* link NAME add|set|remove …: the first two words are exchanged. */
@@ -182,13 +187,6 @@ static int refuse_none(const struct request *r)
     fprintf(stderr, "helioctl: %s: %s, and a command is missing; see helioctl --help\n", r->config,
             why);
     return 2;
-}
-
-static int check_node(const struct request *r)
-{
-    return r->socket == NULL && r->config == NULL
-               ? usage("which node? write --socket PATH or its CONFIG.yaml", "")
-               : -1;
 }
 
 static int check_words(const struct request *r)

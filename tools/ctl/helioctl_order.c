@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* People write "set link NAME KEY=VALUE", "NAME up" or "links NAME up". Each gets the command that
- * it was meant as. Words that are no command in any order get no advice here. */
+ * it was meant as. Words that are no command in any order get no advice here. A node is named by
+ * its configuration, or by its control socket behind --socket; people write one for the other. */
 #include "tools/ctl/helioctl_order.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool is_one_of(const char *word, const char *const *list)
 {
@@ -73,6 +75,42 @@ static const char *advise_link(const char *const *words, size_t n, char *out, si
     return out;
 }
 
+/* What bundles selects by stands behind a key. */
+static const char *advise_bundles(const char *const *words, size_t n, char *out, size_t cap)
+{
+    if (n != 2 || strcmp(words[0], "bundles") != 0 || strchr(words[1], '=') != NULL)
+        return NULL;
+    if (strchr(words[1], ':') != NULL || strchr(words[1], '*') != NULL)
+        snprintf(out, cap, "write: bundles 'destination=%s'", words[1]);
+    else
+        snprintf(out, cap, "write KEY=VALUE, not %s, such as destination=ipn:2.* or link=to-2",
+                 words[1]);
+    return out;
+}
+
+static bool is_kind(const char *path, mode_t kind)
+{
+    struct stat st;
+    return path != NULL && stat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+}
+
+const char *ctl_order_node(const char *socket, const char *config, char *out, size_t cap)
+{
+    if (socket == NULL && config == NULL)
+        return "which node? write --socket PATH or its CONFIG.yaml";
+    if (socket == NULL && is_kind(config, S_IFSOCK)) {
+        const int n = snprintf(out, cap, "%s.ctl", config);
+        const bool control = n > 0 && (size_t)n < cap && is_kind(out, S_IFSOCK);
+        snprintf(out, cap, "%s is a socket; write --socket %s%s", config, config,
+                 control ? ".ctl" : "");
+        return out;
+    }
+    if (!is_kind(socket, S_IFREG))
+        return NULL;
+    snprintf(out, cap, "%s is a file; write it without --socket, before the command", socket);
+    return out;
+}
+
 const char *ctl_order_advice(const char *const *words, size_t n, char *out, size_t cap)
 {
     static const char *const ends[] = {"stop", "quit", "exit", "shutdown", "restart", NULL};
@@ -90,5 +128,7 @@ const char *ctl_order_advice(const char *const *words, size_t n, char *out, size
         return out;
     }
     const char *found = exchange_words(words, n, out, cap);
+    if (found == NULL)
+        found = advise_bundles(words, n, out, cap);
     return found != NULL ? found : advise_link(words, n, out, cap);
 }

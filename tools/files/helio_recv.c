@@ -17,6 +17,7 @@
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
+    argument_refuse_place(state, arg);
     argp_error(state, "\"%s\" is one word too many; there are only options: the folder is -o %s",
                arg, arg);
 }
@@ -38,7 +39,8 @@ static void check_options(struct argp_state *state, void *base)
 /* argp sorts within a group; an option with group 0 is in that of the one before it. First what is
  * needed, then the rest. */
 static const struct argument options[] = {
-    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
+    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1,
+     .own = argument_set_socket, FIELD(link.socket)},
     {"output", 'o', "DIR", .help = "The folder for the files; it must exist", .group = 1,
      FIELD(output)},
     {"service", 0, "NAME", .help = "Service of our endpoint [2001; dtn: files]", .group = 2,

@@ -66,6 +66,10 @@ static void take_words(struct argp_state *state, char *arg, void *base)
     o->destination = arg;
     o->paths = state->argv + state->next;
     o->paths_len = (size_t)(state->argc - state->next);
+    if (o->paths_len > 0 && perf_name_endpoint(o->paths[o->paths_len - 1]))
+        argument_wrong(state, "the receiver's endpoint comes first: %s %s",
+                       o->paths[o->paths_len - 1], arg);
+    argument_refuse_place(state, arg);
     if (access(arg, F_OK) == 0 && o->paths_len > 0)
         argument_wrong(state,
                        "%s is a file; the receiver's endpoint comes first, such as ipn:2.2001 %s",
@@ -78,7 +82,8 @@ static void take_words(struct argp_state *state, char *arg, void *base)
 #define FIELD(member) ARGUMENT_FIELD(struct program, options.member)
 
 static const struct argument options[] = {
-    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
+    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1,
+     .own = argument_set_socket, FIELD(link.socket)},
     {"name", 'n', "NAME", .help = "Send the one file under this name", .group = 2, FIELD(name)},
     {"bundle", 'b', "SIZE", .help = "Bytes of a file in one bundle [1MB]", .type = OPTION_SIZE,
      FIELD(files.piece), .min = 1, .max = PIECE_MAX},
@@ -136,8 +141,9 @@ static void print_hint(const struct send_run *r)
         r->options->files.confirm)
         fprintf(stderr,
                 "helio-send: no receipt from %s: is a helio-recv registered there, and has its "
-                "node a route back? See helioctl links, helioctl backlog\n",
-                r->options->destination);
+                "node a route back? See helioctl --socket %s.ctl links, and backlog instead of "
+                "links\n",
+                r->options->destination, r->options->link.socket);
 }
 
 static bool tell_result(const struct program *p)

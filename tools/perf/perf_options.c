@@ -366,17 +366,11 @@ static void check_client(struct argp_state *state, void *base)
         warn_of_one(state, o);
 }
 
-static bool is_socket(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISSOCK(s.st_mode);
-}
-
 static void refuse_word(struct argp_state *state, char *arg, void *base)
 {
     (void)base;
-    argp_error(state, "\"%s\" is one word too many; there are only options%s", arg,
-               is_socket(arg) ? ": write it behind --socket" : "");
+    argument_refuse_place(state, arg);
+    argp_error(state, "\"%s\" is one word too many; there are only options", arg);
 }
 
 #define FIELD(member) ARGUMENT_FIELD(struct perf_options, member)
@@ -387,7 +381,8 @@ static void refuse_word(struct argp_state *state, char *arg, void *base)
 #define REPORT(kind) .own = add_flags, .max = (kind) | BUNDLE_REPORT_TIME
 
 static const struct argument common_options[] = {
-    {"socket", 0, "PATH", .help = "the node's application socket", FIELD(socket)},
+    {"socket", 0, "PATH", .help = "the node's application socket", .own = argument_set_socket,
+     FIELD(socket)},
     {"json", 0, "FILE", .help = "write the result as JSON (- for standard output)", FIELD(json)},
     {"reconnect", 0, "S", OPTION_ARG_OPTIONAL,
      .help = "when the node goes away, try again for S seconds (60), and send again what it had "

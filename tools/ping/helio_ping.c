@@ -20,6 +20,7 @@ static void take_destination(struct argp_state *state, char *arg, void *base)
 {
     struct ping_options *o = base;
     struct eid eid = {0};
+    argument_refuse_place(state, arg);
     perf_name_check(state, arg, "an echo endpoint, such as ipn:2.128");
     if (eid_parse(arg, &eid) == 0 && eid_is_node(&eid))
         argument_wrong(state,
@@ -64,7 +65,8 @@ static void check_options(struct argp_state *state, void *base)
 #define FIELD(member) ARGUMENT_FIELD(struct ping_options, member)
 
 static const struct argument options[] = {
-    {"socket", 0, "PATH", .help = "The node's application socket", FIELD(socket)},
+    {"socket", 0, "PATH", .help = "The node's application socket", .own = argument_set_socket,
+     FIELD(socket)},
     {"destination", 'd', "EID",
      .help = "The echo endpoint, as with helio-perf, or a name that the node has for "
              "its node, such as relay; or the word EID",
@@ -198,9 +200,10 @@ static void print_hint(const struct run *r)
     const struct ping *p = &r->ping;
     if (p->received > 0 || p->sent == p->refused)
         return;
-    printf("no answer from %s: is an echo endpoint there (ipn:N.128 of a Heliograph node), and has "
-           "its node a route back? See helioctl links, helioctl backlog\n",
-           r->options.destination);
+    printf(
+        "no answer from %s: is an echo endpoint there (ipn:N.128 of a Heliograph node), and has "
+        "its node a route back? See helioctl --socket %s.ctl links, and backlog instead of links\n",
+        r->options.destination, r->options.socket);
 }
 
 static bool tell_result(struct run *r)

@@ -267,7 +267,9 @@ static const struct argument import_options[] = {
 #define ALL(setter) .own = (setter), .offset = 0, .size = sizeof(struct parse)
 
 #define NODE(service_text)                                                                          \
-    {"socket",       0, "PATH", .help = "The node's application socket (required)", .group = 1,     \
+    {"socket",       0,                                                                             \
+     "PATH",         .help = "The node's application socket (required)",                            \
+     .group = 1,     .own = argument_set_socket,                                                    \
      SERVICE(socket)},                                                                              \
         {"service",       0, "NAME", .help = service_text, .group = 2, .own = argument_set_service, \
          SERVICE(service)},                                                                         \

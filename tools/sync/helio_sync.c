@@ -111,7 +111,8 @@ static void check_options(struct argp_state *state, void *base)
     }
 
 static const struct argument send_options[] = {
-    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
+    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1,
+     .own = argument_set_socket, FIELD(link.socket)},
     {"service", 0, "NAME", .help = "Service of our endpoint [2004; dtn: sync-send]", .group = 2,
      .own = argument_set_service, FIELD(link.service)},
     {"once", 0, .help = "End when the copy is equal", .group = 2, .type = OPTION_BOOL, FIELD(once)},
@@ -134,7 +135,8 @@ static const struct argument send_options[] = {
     COMMON};
 
 static const struct argument receive_options[] = {
-    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1, FIELD(link.socket)},
+    {"socket", 0, "PATH", .help = "The node's application socket", .group = 1,
+     .own = argument_set_socket, FIELD(link.socket)},
     {"from", 0, "PATTERN",
      .help = "Who may synchronise to the folder, such as ipn:1.2004 or ipn:1.*; may be repeated",
      .group = 1, .own = add_from, FIELD(copy)},
