@@ -16,8 +16,11 @@
 
 struct agent_now node_now(const struct node *n)
 {
-    return (struct agent_now){.now = world_now(n->world),
-                              .dtn_ms = dtn_ms_of(world_wall(n->world))};
+    struct agent_now now;
+    uint64_t wall;
+    world_recent(n->world, &now.now, &wall);
+    now.dtn_ms = dtn_ms_of(wall);
+    return now;
 }
 
 /* Applications and store, where nobody models them. */

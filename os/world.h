@@ -90,6 +90,8 @@ struct world_ops {
     tick (*now)(const struct world *w);
     tick (*processor)(const struct world *w);
     uint64_t (*wall)(const struct world *w);
+    /* Both, as world_recent wants them. NULL: `now` and `wall` cost nothing. */
+    void (*recent)(const struct world *w, tick *now, uint64_t *wall);
     uint64_t (*random)(struct world *w);
     int (*port_open)(struct world *w, struct port **out, const struct address *local,
                      bool segments);
@@ -135,6 +137,18 @@ static inline tick world_processor(const struct world *w)
 static inline uint64_t world_wall(const struct world *w)
 {
     return w->ops->wall(w);
+}
+
+/* Both clocks for what is done for each message: a reading of this round of the loop, that several
+ * calls share. *now is not before the last world_now. */
+static inline void world_recent(const struct world *w, tick *now, uint64_t *wall)
+{
+    if (w->ops->recent != NULL) {
+        w->ops->recent(w, now, wall);
+        return;
+    }
+    *now = w->ops->now(w);
+    *wall = w->ops->wall(w);
 }
 
 /* An unpredictable number; in virtual time the next one of the seed. */

@@ -396,8 +396,63 @@ START_TEST(an_ended_world_waits_for_what_closes_in_steps)
 }
 END_TEST
 
+/* Readings of both clocks that several calls share. */
+struct recents {
+    struct world *w;
+    struct alarm first, second;
+    tick last;
+};
+
+static tick read_recent(const struct world *w)
+{
+    tick now;
+    uint64_t wall;
+    world_recent(w, &now, &wall);
+    ck_assert_uint_gt(wall, 0);
+    return now;
+}
+
+static void share_reading(void *context)
+{
+    struct recents *r = context;
+    r->last = read_recent(r->w);
+    ck_assert_uint_eq(read_recent(r->w), r->last);
+    const tick exact = world_now(r->w);
+    ck_assert_uint_gt(exact, r->last);
+    ck_assert_uint_ge(read_recent(r->w), exact); /* time never goes back */
+    for (int i = 0; i < 100; i++)
+        r->last = read_recent(r->w);
+    ck_assert_uint_gt(r->last, exact); /* a long round has several readings */
+    alarm_set(&r->second, 0);
+}
+
+static void read_anew(void *context)
+{
+    struct recents *r = context;
+    ck_assert_uint_gt(read_recent(r->w), r->last);
+    uv_world_end(r->w);
+}
+
+START_TEST(a_round_shares_readings_of_the_clocks)
+{
+    struct recents r = {0};
+    ck_assert_int_eq(uv_world_open(&r.w), 0);
+    const tick before = read_recent(r.w);
+    ck_assert_uint_gt(read_recent(r.w), before);           /* a start may take long */
+    alarm_init(&r.second, r.w, ALARM_LINK, read_anew, &r); /* before: in the next round */
+    alarm_init(&r.first, r.w, ALARM_LINK, share_reading, &r);
+    alarm_set(&r.first, 0);
+    uv_world_run(r.w);
+    const tick after = read_recent(r.w);
+    ck_assert_uint_gt(after, r.last);
+    ck_assert_uint_gt(read_recent(r.w), after);
+    ck_assert_int_eq(uv_world_free(r.w), 0);
+}
+END_TEST
+
 SUITE(os_world, t)
 {
+    tcase_add_test(t, a_round_shares_readings_of_the_clocks);
     tcase_add_test(t, alarms_go_off_by_rank_then_by_making);
     tcase_add_test(t, an_alarm_may_set_itself_and_end_others);
     tcase_add_test(t, a_round_ends_when_nobody_has_work);
