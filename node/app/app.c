@@ -44,6 +44,7 @@ void app_init(struct app *c, struct apps *apps, struct app_user *user)
     aap2_reader_init(&c->reader, false, BUNDLE_HEAD_MAX, BUNDLE_TAIL_MAX,
                      apps->node->config->bundles.max);
     c->reader.find_head_room = find_head_room;
+    c->reader.piece_max = APP_AHEAD_MAX;
     c->heard = c->begun = node_now(apps->node).now;
     apps->counters.connections++;
 }

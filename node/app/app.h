@@ -23,6 +23,7 @@
 #define APP_TURN_TIME                                                                              \
     (5 * TICK_S)            /* a payload with the turn that others wait for grows within it */
 #define APP_READ_FULL 65536 /* bytes read at once while the node's memory for requests is full */
+#define APP_AHEAD_MAX 32768 /* bytes read ahead of a connection with many short messages */
 #define APP_CONFIGURE_TIME (30 * TICK_S) /* for a connection to be configured */
 #define APP_MESSAGE_CAP 4096             /* our messages: a few EIDs and numbers */
 
