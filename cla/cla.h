@@ -163,6 +163,11 @@ struct cla_parcel {
     struct buf *payload; /* head room BUNDLE_HEAD_MAX, tail room BUNDLE_TAIL_MAX */
 };
 
+/* Its creation timestamp, which names the bundle together with its source. */
+struct cla_stamp {
+    uint64_t time_ms, sequence;
+};
+
 /* The payload of a bundle that was received for such an adapter's endpoint. */
 struct cla_delivery {
     uint64_t key;
@@ -175,8 +180,13 @@ struct cla_delivery {
 /* The node's services for such an adapter. They may be called within a call into the adapter. */
 struct cla_self {
     void *context;
-    /* CLA_REASON_NONE: the node owns the payload, and ops->submitted follows after the call. */
-    enum cla_reason (*submit)(void *context, const struct cla_parcel *p, uint32_t token);
+    /* CLA_REASON_NONE: the node owns the payload, and ops->submitted follows after the call; *out
+     * is the bundle's timestamp. */
+    enum cla_reason (*submit)(void *context, const struct cla_parcel *p, uint32_t token,
+                              struct cla_stamp *out);
+    /* Is this submitted bundle still in the node, as a whole? It is not after it was forwarded,
+     * delivered, fragmented or deleted. */
+    bool (*is_here)(void *context, const struct eid *source, const struct cla_stamp *stamp);
     /* Registers the endpoint until the link is closed. Its bundles are passed to ops->delivered, at
      * most `window` of them unanswered. Returns 0, HELIO_EEXIST (already registered), HELIO_EINVAL,
      * HELIO_ENOMEM. */

@@ -46,8 +46,10 @@ static enum cla_reason reason_of(enum agent_refusal refusal)
     }
 }
 
-static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token)
+static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token,
+                                     struct cla_stamp *out)
 {
+    struct bundle_id id;
     struct node_link *l = context;
     const struct agent_request q = {.source = p->source,
                                     .destination = p->destination,
@@ -57,9 +59,20 @@ static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, 
                                     .crc = -1,
                                     .payload = p->payload,
                                     .token = name_of(l) | token};
-    enum agent_refusal refusal = agent_send(l->node->agent, &q, node_now(l->node), NULL);
+    enum agent_refusal refusal = agent_send(l->node->agent, &q, node_now(l->node), &id);
+    if (refusal == REFUSE_NONE)
+        *out = (struct cla_stamp){id.time_ms, id.sequence};
     node_wake(l->node);
     return reason_of(refusal);
+}
+
+static bool parcel_is_here(void *context, const struct eid *source, const struct cla_stamp *stamp)
+{
+    const struct node_link *l = context;
+    const struct bundle_id id = {
+        .source = *source, .time_ms = stamp->time_ms, .sequence = stamp->sequence};
+    uint64_t key;
+    return agent_find(l->node->agent, &id, &key) == 0;
 }
 
 /* The endpoint is not shared: its bundles are transport of other nodes' bundles. */
@@ -95,6 +108,7 @@ struct cla_self node_self(struct node_link *l)
     l->life = ++l->node->lives;
     return (struct cla_self){.context = l,
                              .submit = submit_parcel,
+                             .is_here = parcel_is_here,
                              .listen = listen_at,
                              .taken = take_delivery,
                              .left_ms = count_left};

@@ -30,6 +30,8 @@ struct held {
     uint64_t disposition;
     enum custody_outcome outcome; /* HELD_ENDED */
     tick sent;
+    struct custody_carrier carrier;
+    bool waited; /* in this node, when its timer ended last */
 };
 
 /* A signal that is collected. */
@@ -209,7 +211,16 @@ static tick timer_of(const struct custody *c)
                                                               : c->config.timer * c->factor;
 }
 
-void custody_sent(struct custody *c, uint64_t key, tick now)
+static void start_timer(struct custody *c, struct held *h, tick now)
+{
+    h->sent = now;
+    const int rc =
+        heap_set(&c->timers, &h->timer, tick_add(c->open ? now : c->closed_at, timer_of(c)));
+    assert(rc == 0); /* reserved */
+    (void)rc;
+}
+
+void custody_sent(struct custody *c, uint64_t key, const struct custody_carrier *carrier, tick now)
 {
     struct held *h = find_held(c, key);
     if (h == NULL || h->state != HELD_SUBMITTED)
@@ -219,11 +230,8 @@ void custody_sent(struct custody *c, uint64_t key, tick now)
         return;
     }
     h->state = HELD_WAITING;
-    h->sent = now;
-    const int rc =
-        heap_set(&c->timers, &h->timer, tick_add(c->open ? now : c->closed_at, timer_of(c)));
-    assert(rc == 0); /* reserved */
-    (void)rc;
+    h->carrier = *carrier;
+    start_timer(c, h, now);
 }
 
 bool custody_cancel(struct custody *c, uint64_t key)
@@ -377,10 +385,22 @@ void custody_signalled(struct custody *c, enum custody_disposition disposition, 
 
 /* ---- time ---- */
 
-void custody_expire(struct custody *c, tick now)
+/* The peer has had less than a timer's time for it. */
+static bool is_early(struct held *h, custody_is_here *is_here, void *context)
+{
+    const bool waited = h->waited;
+    h->waited = is_here(context, &h->carrier);
+    return waited || h->waited;
+}
+
+void custody_expire(struct custody *c, tick now, custody_is_here *is_here, void *context)
 {
     while (c->open && heap_due(&c->timers) <= now) {
         struct held *h = container_of(heap_first(&c->timers), struct held, timer);
+        if (is_early(h, is_here, context)) {
+            start_timer(c, h, now);
+            continue;
+        }
         if (h->sent >= c->doubled && c->factor < CUSTODY_BACKOFF_MAX) {
             c->factor *= 2;
             c->doubled = now;

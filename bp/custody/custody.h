@@ -20,7 +20,8 @@
  * is hardly ever one of this run (of 2^63 numbers), whatever the clock says, and a third party
  * cannot guess the IDs in use.
  *
- * The timer runs only while signals of the peer can arrive (custody_open). Each time that a timer
+ * The timer runs only while signals of the peer can arrive (custody_open), and begins anew while
+ * the bundle has not left this node (custody_expire). Each time that a timer
  * ends without any useful signal since the last one, later timers are twice as long, up to
  * CUSTODY_BACKOFF_MAX times; a useful signal ends that.
  */
@@ -68,8 +69,12 @@ void custody_set(struct custody *c, const struct custody_config *config);
 /* Takes a bundle that is not held, by the caller's key. Returns 0 and its ID; HELIO_EAGAIN: there
  * are too many, or no more IDs until some end; HELIO_ENOMEM. */
 int custody_hold(struct custody *c, uint64_t key, uint64_t *id);
-/* It is transmitted: its timer starts. Not held: nothing happens. */
-void custody_sent(struct custody *c, uint64_t key, tick now);
+/* It is transmitted: its timer starts. `carrier`: the caller's name of what transports it, for
+ * custody_expire. Not held: nothing happens. */
+struct custody_carrier {
+    uint64_t time_ms, sequence;
+};
+void custody_sent(struct custody *c, uint64_t key, const struct custody_carrier *carrier, tick now);
 /* It is not transmitted; nothing follows. False: it is not held, or its outcome waits for
  * custody_poll. */
 bool custody_drop(struct custody *c, uint64_t key);
@@ -110,8 +115,11 @@ void custody_signalled(struct custody *c, enum custody_disposition disposition, 
 
 /* ---- time ---- */
 
-/* Ends the timers that are due. */
-void custody_expire(struct custody *c, tick now);
+/* Ends the timers that are due. is_here: does what transports the bundle still wait in this node?
+ * Then the bundle cannot be confirmed yet, and the timer starts anew; it does once more when the
+ * transport has left meanwhile. */
+typedef bool custody_is_here(void *context, const struct custody_carrier *carrier);
+void custody_expire(struct custody *c, tick now, custody_is_here *is_here, void *context);
 /* When the next timer ends; TICK_NEVER: none runs. */
 tick custody_deadline(const struct custody *c);
 /* When the next signal is due; TICK_NEVER: none waits. */

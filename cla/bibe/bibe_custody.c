@@ -102,6 +102,13 @@ void bibe_custody_input(struct bibe_link *l, const struct cla_delivery *d,
     bibe_kick(l);
 }
 
+static bool carrier_is_here(void *context, const struct custody_carrier *carrier)
+{
+    const struct bibe_link *l = context;
+    const struct cla_stamp stamp = {carrier->time_ms, carrier->sequence};
+    return l->env.self.is_here(l->env.self.context, &l->config->local, &stamp);
+}
+
 static bool submit_signal(struct bibe_link *l, enum custody_disposition disposition,
                           const struct range *at, size_t len)
 {
@@ -117,7 +124,9 @@ static bool submit_signal(struct bibe_link *l, enum custody_disposition disposit
                                       .lifetime_ms = l->config->lifetime / TICK_MS,
                                       .record = true,
                                       .payload = payload};
-    if (l->env.self.submit(l->env.self.context, &parcel, l->next_token++) == CLA_REASON_NONE)
+    struct cla_stamp stamp;
+    if (l->env.self.submit(l->env.self.context, &parcel, l->next_token++, &stamp) ==
+        CLA_REASON_NONE)
         return true;
     buf_drop(payload);
     return false;
@@ -167,7 +176,7 @@ tick bibe_custody_turn(struct bibe_link *l)
     const tick now = world_now(l->env.world);
     if (l->custody == NULL)
         return TICK_NEVER;
-    custody_expire(l->custody, now);
+    custody_expire(l->custody, now, carrier_is_here, l);
     while (custody_poll(l->custody, &e))
         tell_outcome(l, &e);
     if (l->up) /* else they are collected further */

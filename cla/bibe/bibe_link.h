@@ -27,11 +27,12 @@ struct bibe_config {
 struct bibe_sending {
     struct list node;
     uint64_t key, transfer;
-    uint64_t custody_id; /* transmission ID; 0: without custody */
-    uint32_t token;      /* of all its encapsulating bundles */
-    uint64_t sent;       /* bytes that were submitted */
-    uint64_t open;       /* encapsulating bundles without an answer of the node */
-    tick ends;           /* all of them expire then */
+    uint64_t custody_id;    /* transmission ID; 0: without custody */
+    uint32_t token;         /* of all its encapsulating bundles */
+    uint64_t sent;          /* bytes that were submitted */
+    uint64_t open;          /* encapsulating bundles without an answer of the node */
+    struct cla_stamp stamp; /* of the latest encapsulating bundle */
+    tick ends;              /* all of them expire then */
     struct buf *bundle;
     bool cancelled;
     enum cla_reason failed; /* CLA_REASON_NONE: not so far */

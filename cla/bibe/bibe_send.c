@@ -79,7 +79,7 @@ static enum cla_reason submit_next(struct bibe_link *l, struct bibe_sending *s)
                                       .lifetime_ms = lifetime_left(l, s),
                                       .record = s->custody_id != 0,
                                       .payload = payload};
-    enum cla_reason reason = l->env.self.submit(l->env.self.context, &parcel, s->token);
+    enum cla_reason reason = l->env.self.submit(l->env.self.context, &parcel, s->token, &s->stamp);
     if (reason != CLA_REASON_NONE) {
         buf_drop(payload);
         return reason;
@@ -188,7 +188,8 @@ static void tell_done(struct bibe_link *l, struct bibe_sending *s)
     const bool all = s->sent == s->bundle->len && s->failed == CLA_REASON_NONE;
     const uint64_t key = s->key;
     if (all && s->custody_id != 0 && !s->cancelled) {
-        custody_sent(l->custody, key, world_now(l->env.world));
+        const struct custody_carrier carrier = {s->stamp.time_ms, s->stamp.sequence};
+        custody_sent(l->custody, key, &carrier, world_now(l->env.world));
         free_sending(l, s);
         return;
     }

@@ -55,7 +55,7 @@ static void take_signal(const struct custody_record *r, struct range *at)
         if (custody_hold(c, key, &id) != 0)
             abort();
         first = key == 0 ? id : first;
-        custody_sent(c, key, 0);
+        custody_sent(c, key, &(struct custody_carrier){key, 0}, 0);
     }
     for (size_t i = 0; i < r->len; i++) {
         const uint64_t count = at[i].hi - at[i].lo;

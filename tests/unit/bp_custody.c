@@ -115,6 +115,7 @@ struct scene {
     struct custody *c;
     tick now;
     uint64_t first; /* ID */
+    bool here;      /* bundles have not left the node */
     char trace[4000];
 };
 
@@ -164,10 +165,23 @@ static void hold(struct scene *s, uint64_t key)
     note(s, "hold %" PRIu64 ": id %" PRIu64 "\n", key, id - s->first);
 }
 
+static void send_held(struct scene *s, uint64_t key)
+{
+    const struct custody_carrier carrier = {s->now, key};
+    custody_sent(s->c, key, &carrier, s->now);
+}
+
 static void transmit(struct scene *s, uint64_t key)
 {
     hold(s, key);
-    custody_sent(s->c, key, s->now);
+    send_held(s, key);
+}
+
+static bool is_here(void *context, const struct custody_carrier *carrier)
+{
+    const struct scene *s = context;
+    ck_assert_uint_le(carrier->time_ms, s->now);
+    return s->here;
 }
 
 static void pass(struct scene *s, tick by)
@@ -175,7 +189,7 @@ static void pass(struct scene *s, tick by)
     static const char *const words[] = {"released", "refused", "lost", "cancelled"};
     struct custody_event e;
     s->now += by;
-    custody_expire(s->c, s->now);
+    custody_expire(s->c, s->now, is_here, s);
     while (custody_poll(s->c, &e)) {
         note(s, "%s %" PRIu64, words[e.outcome], e.key);
         if (e.outcome == CUSTODY_REFUSED)
@@ -255,6 +269,25 @@ START_TEST(timer)
 END_TEST
 
 /* While the peer cannot transmit, no signal is late. */
+/* Its bundle waits in the node, such as for a contact: no second one joins it there. */
+START_TEST(timer_of_a_waiting_bundle)
+{
+    struct scene s;
+    begin(&s, 8, INT64_MAX);
+    s.here = true;
+    transmit(&s, 1);
+    for (int i = 0; i < 100; i++)
+        pass(&s, 10 * TICK_S);
+    s.here = false;
+    pass(&s, 10 * TICK_S); /* it left at some time since */
+    expect(&s, "hold 1: id 0\n");
+    ck_assert_uint_eq(custody_deadline(s.c), s.now + 10 * TICK_S);
+    pass(&s, 10 * TICK_S);
+    expect(&s, "lost 1\n");
+    end(&s);
+}
+END_TEST
+
 START_TEST(timer_stands_still)
 {
     struct scene s;
@@ -285,13 +318,13 @@ START_TEST(signal_before_sent)
     signal_ids(&s, CUSTODY_ACCEPTED, 0, 1);
     pass(&s, TICK_S);
     expect(&s, "hold 1: id 0\n");
-    custody_sent(s.c, 1, s.now);
+    send_held(&s, 1);
     pass(&s, 0);
     expect(&s, "released 1\n");
     hold(&s, 2);
     ck_assert(custody_drop(s.c, 2));
     ck_assert(!custody_drop(s.c, 2));
-    custody_sent(s.c, 2, s.now);
+    send_held(&s, 2);
     transmit(&s, 3);
     ck_assert(custody_cancel(s.c, 3));
     ck_assert(custody_cancel(s.c, 3)); /* its outcome is to come */
@@ -449,6 +482,7 @@ SUITE(bp_custody, t)
     tcase_add_test(t, dispositions);
     tcase_add_test(t, accepted_and_refused);
     tcase_add_test(t, timer);
+    tcase_add_test(t, timer_of_a_waiting_bundle);
     tcase_add_test(t, timer_stands_still);
     tcase_add_test(t, signal_before_sent);
     tcase_add_test(t, forged_signals);

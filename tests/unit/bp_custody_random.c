@@ -93,14 +93,23 @@ static void send_bundles(struct run *r)
             continue;
         }
         launch(r, &f);
-        custody_sent(r->sender, i, r->now);
+        const struct custody_carrier carrier = {r->now, i};
+        custody_sent(r->sender, i, &carrier, r->now);
     }
+}
+
+/* Sometimes it waits. */
+static bool is_here(void *context, const struct custody_carrier *carrier)
+{
+    struct run *r = context;
+    ck_assert_uint_lt(carrier->sequence, BUNDLES);
+    return rng_chance(&r->rng, 0.1);
 }
 
 static void take_outcomes(struct run *r)
 {
     struct custody_event e;
-    custody_expire(r->sender, r->now);
+    custody_expire(r->sender, r->now, is_here, r);
     while (custody_poll(r->sender, &e)) {
         ck_assert_int_eq(r->place[e.key], WITH_LINK);
         r->place[e.key] = e.outcome == CUSTODY_RELEASED ? DELETED : WAITS;

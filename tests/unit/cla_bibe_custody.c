@@ -13,6 +13,7 @@ struct scene {
     struct bibe_config config;
     struct cla *link;
     bool full; /* the node takes no bundle */
+    bool here; /* encapsulating bundles wait in the node */
     struct custody_record sent;
     struct range at[CUSTODY_READ_MAX]; /* of a signal */
     uint8_t payload[1000];
@@ -25,7 +26,8 @@ struct scene {
     bool closed;
 };
 
-static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token)
+static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token,
+                                     struct cla_stamp *out)
 {
     struct scene *s = context;
     ck_assert(p->record);
@@ -37,8 +39,18 @@ static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, 
     s->submitted += !s->sent.signal;
     s->signals += s->sent.signal;
     s->token = s->sent.signal ? s->token : token;
+    *out = (struct cla_stamp){1000, s->submitted};
     buf_drop(p->payload);
     return CLA_REASON_NONE;
+}
+
+static bool is_here(void *context, const struct eid *source, const struct cla_stamp *stamp)
+{
+    const struct scene *s = context;
+    ck_assert(eid_equal(source, &s->config.local));
+    ck_assert_uint_eq(stamp->time_ms, 1000);
+    ck_assert_uint_le(stamp->sequence, s->submitted);
+    return s->here;
 }
 
 static uint64_t count_left(void *context, uint64_t key)
@@ -113,6 +125,7 @@ static void begin(struct scene *s)
         .events = {.context = s, .received = take_bundle, .done = take_done},
         .self = {.context = s,
                  .submit = submit_parcel,
+                 .is_here = is_here,
                  .listen = listen_there,
                  .taken = take_answer,
                  .left_ms = count_left}};
@@ -211,6 +224,22 @@ START_TEST(bundles_wait_for_signals)
     ck_assert_int_eq(s.reason, cases[_i].reason);
     pass(&s, 100 * TICK_S);
     ck_assert_uint_eq(s.outcomes[CLA_LOST], 0);
+    end(&s);
+}
+END_TEST
+
+/* The node's link has been down for a long time: no copies of the bundle join it there. */
+START_TEST(waits_in_the_node)
+{
+    struct scene s;
+    begin(&s);
+    s.here = true;
+    (void)transmit(&s);
+    pass(&s, 3600 * TICK_S);
+    ck_assert_uint_eq(s.submitted, 1);
+    s.here = false;
+    pass(&s, 21 * TICK_S);
+    ck_assert_uint_eq(s.outcomes[CLA_LOST], 1);
     end(&s);
 }
 END_TEST
@@ -386,6 +415,7 @@ END_TEST
 SUITE(cla_bibe_custody, t)
 {
     tcase_add_loop_test(t, bundles_wait_for_signals, 0, 5);
+    tcase_add_test(t, waits_in_the_node);
     tcase_add_test(t, without_a_signal);
     tcase_add_test(t, by_contact_plan);
     tcase_add_test(t, signals_of_others);

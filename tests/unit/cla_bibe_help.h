@@ -20,8 +20,9 @@ static inline struct eid parsed(const char *text)
 
 /* cla_self.submit of a node that has no room. */
 static inline enum cla_reason submit_nothing(void *context, const struct cla_parcel *p,
-                                             uint32_t token)
+                                             uint32_t token, struct cla_stamp *out)
 {
+    (void)out;
     (void)context;
     (void)p;
     (void)token;

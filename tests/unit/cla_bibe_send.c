@@ -24,9 +24,11 @@ struct scene {
     bool closed;
 };
 
-static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token)
+static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token,
+                                     struct cla_stamp *out)
 {
     struct scene *s = context;
+    *out = (struct cla_stamp){0};
     struct bibe_payload in;
     (void)token;
     ck_assert_int_eq(bibe_decode(buf_slice(p->payload), &in), 0);
