@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bp/codec/check.h"
+#include "bp/codec/eid_item.h"
 
 #define SECTION_DTN "RFC 9171 §4.2.5.1.1"
 
@@ -126,4 +127,20 @@ bool eid_legal(const struct eid *e)
         return eid_other_legal(e);
     return e->scheme == EID_DTN &&
            eid_dtn_form(e->ssp, strnlen(e->ssp, sizeof e->ssp)) != EID_DTN_BAD;
+}
+
+void eid_item_read(struct item_reader *r, struct eid *out)
+{
+    struct check c = {.mode = BUNDLE_STRICT};
+    const size_t at = item_at(r);
+    *out = eid_read(r, &c);
+    if (c.bad || c.stop)
+        item_fail(r, "an endpoint id that is not legal", at);
+    if (r->in.bad)
+        *out = eid_none();
+}
+
+void eid_item_write(struct writer *w, const struct eid *e)
+{
+    eid_write(w, e);
 }

@@ -47,6 +47,7 @@ may frames base frames
 may sle base sle
 may cfdp base frames cfdp
 may plans base bp/codec plans
+may discovery base bp/codec discovery
 may erasure base erasure
 may erasure/isal erasure
 may cla os base ltp bp cla conf frames sle erasure
@@ -56,7 +57,7 @@ may cla/udp os base bp cla conf
 may cla/bibe os base bp cla conf
 may cla/tcpcl os base bp cla conf
 for folder in node node/*/; do
-    may "${folder%/}" os base ltp bp route cla conf frames sle node store
+    may "${folder%/}" os base ltp bp route cla conf frames sle node store discovery
 done
 # contact plans know no bundles: only the router does
 git grep -nE '^#include "bp/' -- 'route/*.[ch]' | grep -vE '^route/plan_router' && fail "route/: only the router knows bundles"
@@ -114,7 +115,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,cfdp,plans,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,cfdp,plans,discovery,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
     grep -v '^bp/agent/forwarding/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # plain words and short sentences; each public name has its comment; that these two can fail: style_test.py

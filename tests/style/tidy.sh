@@ -5,6 +5,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1
-git ls-files 'base/*.c' 'os/*.c' 'conf/*.c' 'ltp/*.c' 'bp/*.c' 'store/*.c' 'route/*.c' 'frames/*.c' 'sle/*.c' 'csts/*.c' 'cfdp/*.c' 'plans/*.c' 'erasure/*.c' 'cla/*.c' 'node/*.c' 'sim/*.c' 'tools/*.c' 'channel-emu/*.c' |
+git ls-files 'base/*.c' 'os/*.c' 'conf/*.c' 'ltp/*.c' 'bp/*.c' 'store/*.c' 'route/*.c' 'frames/*.c' 'sle/*.c' 'csts/*.c' 'cfdp/*.c' 'plans/*.c' 'discovery/*.c' 'erasure/*.c' 'cla/*.c' 'node/*.c' 'sim/*.c' 'tools/*.c' 'channel-emu/*.c' |
     xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet 2>/dev/null
 echo "tidy: clean"
