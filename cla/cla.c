@@ -144,6 +144,11 @@ bool cla_warn(const struct cla_ops *ops, const void *config, const struct eid *n
     return ops->warn != NULL && ops->warn(config, node, now, key, why, why_cap);
 }
 
+bool cla_proves(const struct cla_ops *ops, const void *config)
+{
+    return ops->proves != NULL && ops->proves(config);
+}
+
 const char *cla_needs(const struct cla_ops *ops, const char *key)
 {
     return ops->needs == NULL ? NULL : ops->needs(key);

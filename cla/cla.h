@@ -344,6 +344,12 @@ struct cla_tunnel {
     struct eid far_end;  /* destination of the link's encapsulating bundles */
 };
 
+/* How beacons of discovery name an adapter. */
+struct cla_service {
+    const char *name; /* in IPND, as dtn7-rs has it; static */
+    int number;       /* as dtn7-go has it; -1: none */
+};
+
 /*
  * The functions of an adapter; one table for each adapter. A member that may be NULL is marked
  * "NULL:" with the default. The node calls the wrappers below, which have these defaults.
@@ -364,6 +370,8 @@ struct cla_ops {
     /* Its protocol has no refusal: a bundle that the node refuses is lost. Such an adapter has
      * `pause`. */
     bool last_copy;
+    /* Static. NULL: beacons do not name it, and discovery makes no links of it. */
+    const struct cla_service *service;
 
     /* ---- its configuration ---- */
     const struct conf_option *options; /* ends with a NULL key; in groups: conf/conf_groups.h */
@@ -387,6 +395,8 @@ struct cla_ops {
      * text are set. NULL: no warnings. */
     bool (*warn)(const void *config, const struct eid *node, int64_t now, const char **key,
                  char *why, size_t why_cap);
+    /* Is a link with this configuration up only if its peer has proved its name? NULL: no. */
+    bool (*proves)(const void *config);
     /* The setting without which a key has no effect, such as "recovery: own", static; NULL: none.
      * NULL: for all keys. */
     const char *(*needs)(const char *key);
@@ -512,6 +522,7 @@ int cla_conflict(const struct cla_ops *ops, const struct cla_named *config,
                  const struct cla_named *other, const char **key, char *why, size_t why_cap);
 bool cla_warn(const struct cla_ops *ops, const void *config, const struct eid *node, int64_t now,
               const char **key, char *why, size_t why_cap);
+bool cla_proves(const struct cla_ops *ops, const void *config);
 const char *cla_needs(const struct cla_ops *ops, const char *key);
 struct cla_addresses cla_addresses(const struct cla_ops *ops, const void *config);
 bool cla_tunnel(const struct cla_ops *ops, const void *config, struct cla_tunnel *out);

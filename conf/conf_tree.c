@@ -435,6 +435,58 @@ void conf_tree_free(struct conf_tree *t)
     }
 }
 
+struct conf_tree *conf_tree_copy(const struct conf_tree *t)
+{
+    struct conf_tree *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    *c = (struct conf_tree){.kind = t->kind,
+                            .line = t->line,
+                            .key = t->key == NULL ? NULL : strdup(t->key),
+                            .text = t->text == NULL ? NULL : strdup(t->text)};
+    bool good = (t->key == NULL) == (c->key == NULL) && (t->text == NULL) == (c->text == NULL);
+    struct conf_tree **end = &c->first;
+    for (const struct conf_tree *i = t->first; good && i != NULL; i = i->next, end = &(*end)->next)
+        good = (*end = conf_tree_copy(i)) != NULL;
+    if (good)
+        return c;
+    conf_tree_free(c);
+    return NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool conf_tree_equal(const struct conf_tree *a, const struct conf_tree *b)
+{
+    if (a->kind != b->kind || !same_text(a->key, b->key) || !same_text(a->text, b->text))
+        return false;
+    const struct conf_tree *i = a->first, *k = b->first;
+    while (i != NULL && k != NULL && conf_tree_equal(i, k)) {
+        i = i->next;
+        k = k->next;
+    }
+    return i == NULL && k == NULL;
+}
+
+bool conf_tree_put(struct conf_tree *map, const char *key, const char *value)
+{
+    struct conf_tree *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return false;
+    *t = (struct conf_tree){
+        .kind = CONF_SCALAR, .line = map->line, .key = strdup(key), .text = strdup(value)};
+    if (t->key == NULL || t->text == NULL) {
+        conf_tree_free(t);
+        return false;
+    }
+    t->next = map->first;
+    map->first = t;
+    return true;
+}
+
 const struct conf_tree *conf_child(const struct conf_tree *map, const char *key)
 {
     for (const struct conf_tree *c = map->first; c != NULL; c = c->next)

@@ -65,6 +65,14 @@ struct conf_tree *conf_tree_parse_long(const char *data, size_t len, size_t max,
                                        struct conf_errors *errors);
 void conf_tree_free(struct conf_tree *t); /* NULL is allowed */
 
+/* A deep copy of t alone, without its siblings; the caller's to conf_tree_free. NULL: no memory. */
+struct conf_tree *conf_tree_copy(const struct conf_tree *t);
+/* Have both the same keys and values in the same order, whatever their lines? Siblings do not
+ * count. */
+bool conf_tree_equal(const struct conf_tree *a, const struct conf_tree *b);
+/* Adds the key with this value to a map, in front of the others. False: no memory. */
+bool conf_tree_put(struct conf_tree *map, const char *key, const char *value);
+
 /* The child with this key, or NULL. */
 const struct conf_tree *conf_child(const struct conf_tree *map, const char *key);
 

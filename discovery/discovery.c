@@ -179,8 +179,8 @@ static enum discovery_verdict find_place(struct discovery *d, uint64_t hash, con
 
 static tick silence_of(const struct discovery *d, tick period)
 {
-    const tick longest = d->config.silence > TICK_NEVER / SILENCES ? TICK_NEVER - 1
-                                                                   : SILENCES * d->config.silence;
+    const tick longest =
+        d->config.silence > TICK_NEVER / SILENCES ? TICK_NEVER - 1 : SILENCES * d->config.silence;
     const tick wanted = PERIODS * period; /* of at most DISCOVERY_PERIOD_MAX */
     const tick least = d->config.silence;
     return wanted <= least ? least : wanted < longest ? wanted : longest;
@@ -357,7 +357,7 @@ static size_t count_links(const struct discovery *d)
     return n;
 }
 
-/* A link that is not up and whose patience is over; that with the most failures. */
+/* A link that is not up and whose patience has ended; that with the most failures. */
 static struct discovery_neighbour *choose_idle(struct discovery *d, tick now)
 {
     struct discovery_neighbour *idle = NULL;

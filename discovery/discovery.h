@@ -12,8 +12,8 @@
  *             new beacon          OPEN               up
  *     (none) ────────────► HEARD ──────► TRYING ◄────────► UP
  *                            ▲   CLOSE     │      down
- *                            └─────────────┘  patience is over, and another neighbour
- *                                             claims the name or needs the place
+ *                            └─────────────┘  the patience has ended, and another
+ *                                             neighbour claims the name or needs the place
  *
  * After a silence every state ends, with CLOSE if there is a link. A link that is up is never
  * closed for the sake of another neighbour.
@@ -42,7 +42,7 @@ struct discovery_config {
     size_t links_max;
 };
 
-/* Where a beacon came from. */
+/* The sender of a beacon. */
 struct discovery_from {
     uint8_t host[DISCOVERY_HOST];         /* IPv4 as its mapped IPv6 address */
     uint8_t prefix[DISCOVERY_PREFIX_MAX]; /* the network, which may be full of forged addresses */

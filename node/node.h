@@ -22,6 +22,7 @@
 struct uv_loop_s;
 struct apps;
 struct node_plan;
+struct found;
 struct node_security;
 struct node_backlog;
 struct http;
@@ -136,6 +137,7 @@ struct node {
     void **anchors;                       /* one per adapter: what its links share */
     struct storage *storage;              /* NULL with durability none */
     struct node_plan *plan;               /* NULL: none */
+    struct found *found;                  /* node/found/; NULL: discovery is off */
     struct node_security *security;       /* node_security.h; NULL: there are no rules */
     struct apps *apps;
     struct control *control;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "node/app/apps.h"
+#include "node/found/found.h"
 #include "node/node.h"
 #include "node/node_backlog.h"
 #include "node/node_events.h"
@@ -134,6 +135,9 @@ int node_start(struct node *n)
     err = node_plan_open(n);
     if (err < 0)
         return err;
+    err = found_open(n);
+    if (err < 0)
+        return err;
     err = echo_open(n);
     if (err < 0)
         say(&n->say, LEVEL_ERROR, "echo: %s", helio_strerror(err));
@@ -148,6 +152,7 @@ void node_rest(struct node *n)
         return;
     alarm_fini(&n->deadline);
     node_plan_rest(n);
+    found_rest(n);
     node_backlog_rest(n);
     world_detach(&n->round);
     n->round.run = NULL;
@@ -159,6 +164,7 @@ void node_close(struct node *n)
     node_events_free(n);
     agent_free(n->agent);
     node_plan_close(n);
+    found_free(n);
     node_links_free(n);
     free(n->anchors);
     node_backlog_free(n);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "node/config/config_link.h"
+#include "node/found/found.h"
 #include "node/node.h"
 #include "node/node_hold.h"
 #include "node/node_meter.h"
@@ -115,6 +116,8 @@ static void on_link(void *context, struct cla *c, bool up)
     if (told)
         tell_up(l);
     l->over = l->host != NULL && !up;
+    if (l->config->found != 0)
+        found_changed(l->node);
     agent_link(l->node->agent, l->index, up, node_now(l->node));
     node_wake(l->node);
 }
@@ -428,9 +431,9 @@ int node_link_add(struct node *n, struct config_link *own, char *why, size_t why
         err = add_file_routes(n, l);
     if (err == 0)
         err = add_peer_route(l);
-    if (err == 0)
+    if (err == 0 && own->found == 0)
         say(&n->say, LEVEL_INFO, "link %s was added", own->name);
-    else
+    if (err < 0)
         node_link_remove(l);
     node_names_changed(n);
     return err;
@@ -448,6 +451,8 @@ void node_link_remove(struct node_link *l)
         l->host->peers--;
     if (node_watch_line(l))
         say(&n->say, LEVEL_INFO, "link %s is removed", l->config->name);
+    if (l->config->found != 0)
+        found_changed(n);
     node_plan_unlink(l);
     node_self_end(l);
     node_hold_drop(l);

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "node/config/config.h"
+#include "node/config/config_discovery.h"
 #include "node/config/config_link.h"
 #include "node/config/config_names.h"
 #include "node/config/config_tables.h"
@@ -331,6 +332,8 @@ static void name_fixed_sections(struct reload *r)
     }
     if (config_lists_differ(config_lists, r->n->config, r->now) != NULL)
         tell_change(r, false, "endpoints cannot change while the node runs; start it anew");
+    if (!config_discovery_same_links(r->n->config, r->now))
+        tell_change(r, false, "discovery.links cannot change while the node runs; start it anew");
 }
 
 static void reload_security(struct reload *r)

@@ -3,6 +3,7 @@
 #include "node/node_values.h"
 
 #include "cla/seglog.h"
+#include "node/found/found.h"
 #include "node/node_log.h"
 #include "node/node_medium.h"
 #include "node/node_meter.h"
@@ -223,6 +224,8 @@ void node_sample_take(struct node *n, struct node_sample *out)
         .uptime = node_now(n).now - n->started};
     if (out->stored)
         storage_status(n->storage, &out->store);
+    if (n->found != NULL)
+        discovery_totals(n->found->engine, &out->found);
 }
 
 /* Refused bundles, except duplicates of bundles that are here or in transmission. */
@@ -238,6 +241,12 @@ static uint64_t sum_no_room(const struct agent_counters *c)
 {
     return c->refused[REFUSE_FULL] + c->refused[REFUSE_QUOTA] + c->refused[REFUSE_QUEUE] +
            c->refused[REFUSE_STORE];
+}
+
+static uint64_t ignored_beacons(const struct discovery_totals *t)
+{
+    return t->verdicts[DISCOVERY_ADDRESS] + t->verdicts[DISCOVERY_CLAIMED] +
+           t->verdicts[DISCOVERY_FULL];
 }
 
 /* X(name, known, expression, key, where, metric, type, help): see struct node_value. */
@@ -384,6 +393,27 @@ static uint64_t sum_no_room(const struct agent_counters *c)
     X(echo_unsent, true, s->node->echo_unsent.count, "echo_unsent", IN_NODE, NULL, NULL, NULL)     \
     X(control_refused, true, s->node->refusals.all, "control_refused", IN_NODE, NULL, NULL, NULL)  \
     X(store_refused, true, s->node->store_failures, "store_failures", IN_NODE, NULL, NULL, NULL)   \
+    X(neighbours, s->node->found != NULL, s->found.neighbours, "neighbours", IN_STATUS,            \
+      "discovery_neighbours", "gauge", "neighbours that discovery has heard")                      \
+    X(neighbours_up, s->node->found != NULL, s->found.up, "neighbours_up", IN_STATUS,              \
+      "discovery_neighbours_up", "gauge", "of them, those whose link is up")                       \
+    X(beacons_sent, s->node->found != NULL, s->found.sent, NULL, 0,                                \
+      "discovery_beacons_sent_total", "counter", "own beacons")                                    \
+    X(beacons_known, s->node->found != NULL,                                                       \
+      s->found.verdicts[DISCOVERY_KNOWN] + s->found.verdicts[DISCOVERY_NEW], NULL, 0,              \
+      "discovery_beacons_accepted_total", "counter", "beacons of neighbours")                      \
+    X(beacons_configured, s->node->found != NULL, s->found.verdicts[DISCOVERY_CONFIGURED], NULL,   \
+      0, "discovery_beacons_configured_total", "counter",                                          \
+      "beacons with the name of a configured node: nothing changes")                               \
+    X(beacons_ignored, s->node->found != NULL, ignored_beacons(&s->found), NULL, 0,                \
+      "discovery_beacons_ignored_total", "counter",                                                \
+      "beacons without a place: too many of an address, of a name, or of all")                     \
+    X(beacons_malformed, s->node->found != NULL, s->found.verdicts[DISCOVERY_MALFORMED], NULL, 0,  \
+      "discovery_malformed_total", "counter", "datagrams that were no beacons")                    \
+    X(contested, s->node->found != NULL, s->found.contested, NULL, 0, "discovery_contested_total", \
+      "counter", "new neighbours whose name another address has claimed, too")                     \
+    X(gave_way, s->node->found != NULL, s->found.gave_way, NULL, 0, "discovery_gave_way_total",    \
+      "counter", "links to neighbours that were not up in time")                                   \
     X(segment_lines, s->node->segments != NULL, log_writer_lost(s->node->segments->file),          \
       "segment_lines_lost", IN_NODE, NULL, NULL, NULL)                                             \
     X(bundle_lines, s->node->bundle_log != NULL, log_writer_lost(s->node->bundle_log),             \

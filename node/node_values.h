@@ -11,6 +11,7 @@
 #define NODE_VALUES_H
 
 #include "cla/link_state.h"
+#include "discovery/discovery.h"
 #include "node/app/apps.h"
 #include "node/node.h"
 #include "node/storage.h"
@@ -56,7 +57,8 @@ struct node_sample {
     const struct apps_counters *apps;         /* NULL: there are none */
     bool stored;                              /* there is a store; its status */
     struct storage_status store;
-    tick uptime; /* ns */
+    tick uptime;                   /* ns */
+    struct discovery_totals found; /* zeroes when discovery is off */
 };
 
 void node_sample_take(struct node *n, struct node_sample *out);

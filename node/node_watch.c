@@ -278,12 +278,17 @@ static void watch_flapping(struct node_link *l, tick now)
         l->up ? "up" : "down");
 }
 
-bool node_watch_line(const struct node_link *l)
+bool node_watch_found(struct node *n)
 {
-    struct node_watch *w = &l->node->watch;
+    struct node_watch *w = &n->watch;
     w->unconfigured_lines.burst = WATCH_UNCONFIGURED;
     w->unconfigured_lines.pause = UNCONFIGURED_PAUSE;
-    return l->host == NULL || say_few_takes(&w->unconfigured_lines, world_now(l->node->world));
+    return say_few_takes(&w->unconfigured_lines, world_now(n->world));
+}
+
+bool node_watch_line(const struct node_link *l)
+{
+    return (l->host == NULL && l->config->found == 0) || node_watch_found(l->node);
 }
 
 /* ---- the node ---- */

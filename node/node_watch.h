@@ -78,6 +78,8 @@ bool node_watch_flap(struct node_link *l, bool up);
 /* Is a line about this link to be logged? Links of unconfigured peers share WATCH_UNCONFIGURED
  * lines at once and 2 more each second: each connection is a new link. */
 bool node_watch_line(const struct node_link *l);
+/* Likewise about a neighbour of discovery, whose links share these lines. */
+bool node_watch_found(struct node *n);
 #define WATCH_UNCONFIGURED 100
 
 #endif

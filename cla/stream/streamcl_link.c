@@ -272,10 +272,10 @@ static void streamcl_close(struct cla *c, void (*closed)(void *context), void *c
 /* The invariants of a link and its connections, between two turns. */
 static void streamcl_check_self(const struct cla *c);
 
-#define STREAMCL_OPS(adapter, table, opens)                                                        \
+#define STREAMCL_OPS(adapter, table, opens, found)                                                 \
     {                                                                                              \
         .name = adapter, .options = table, .config_size = sizeof(struct streamcl_config),          \
-        .check = streamcl_config_check, .warn = streamcl_config_warn,                              \
+        .service = found, .check = streamcl_config_check, .warn = streamcl_config_warn,            \
         .conflict = streamcl_config_conflict, .addresses = streamcl_addresses, .open = opens,      \
         .send = streamcl_send, .cancel = streamcl_cancel, .live = live, .set = streamcl_set,       \
         .confirm = streamcl_confirm, .pause = streamcl_pause, .charge = streamcl_charge,           \
@@ -284,8 +284,12 @@ static void streamcl_check_self(const struct cla *c);
         .contact = streamcl_contact, .close = streamcl_close,                                      \
     }
 
-const struct cla_ops streamcl_stcp_ops = STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open);
-const struct cla_ops streamcl_mtcp_ops = STREAMCL_OPS("mtcp", streamcl_mtcp_options, mtcp_open);
+static const struct cla_service stcp_service = {"stcp", -1}, mtcp_service = {"mtcp", 10};
+
+const struct cla_ops streamcl_stcp_ops =
+    STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open, &stcp_service);
+const struct cla_ops streamcl_mtcp_ops =
+    STREAMCL_OPS("mtcp", streamcl_mtcp_options, mtcp_open, &mtcp_service);
 
 /* These assert in every build, with NDEBUG too: tests rely on them. */
 #undef NDEBUG

@@ -105,6 +105,12 @@ bool tcpcl_connects(const struct tcpcl_config *k)
     return has_text(k->remote_path) || host_address_given(&k->remote);
 }
 
+bool tcpcl_config_proves(const void *config)
+{
+    const struct tcpcl_config *k = config;
+    return tcpcl_tls_mode(k) == TCPCL_TLS_REQUIRED && k->tls_peer == TCPCL_BY_NODE && k->check_peer;
+}
+
 void tcpcl_addresses(const void *config, struct cla_addresses *out)
 {
     const struct tcpcl_config *k = config;

@@ -40,6 +40,9 @@ int tcpcl_config_read(const void *config, void **out, const char **key, char *wh
 bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, const char **key,
                        char *why, size_t cap);
 
+/* As cla_ops.proves. */
+bool tcpcl_config_proves(const void *config);
+
 /* Where it listens; false: nowhere. */
 bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out);
 /* Does it connect to its remote, or to remote_path? */

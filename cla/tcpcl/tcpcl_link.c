@@ -459,8 +459,12 @@ static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void 
     tcpcl_leave(l);
 }
 
+static const struct cla_service service = {"tcp", 0};
+
 const struct cla_ops tcpcl_ops = {
     .name = "tcpcl",
+    .service = &service,
+    .proves = tcpcl_config_proves,
     .options = tcpcl_options,
     .renamed = tcpcl_renamed,
     .config_size = sizeof(struct tcpcl_config),

@@ -184,8 +184,11 @@ static void udpcl_close(struct cla *c, void (*closed)(void *context), void *cont
     udpcl_leave(l);
 }
 
+static const struct cla_service service = {"udp", -1};
+
 const struct cla_ops udpcl_ops = {
     .name = "udp",
+    .service = &service,
     .options = udpcl_options,
     .config_size = sizeof(struct udpcl_config),
     .check = udpcl_check,

@@ -17,6 +17,7 @@
 #include "base/words.h"
 #include "bp/agent/forwarding/routes.h"
 #include "conf/conf_section.h"
+#include "node/config/config_discovery.h"
 #include "node/config/config_link.h"
 #include "node/config/config_names.h"
 #include "node/config/config_permit.h"
@@ -33,6 +34,7 @@ static const struct config_section sections[] = {
     {"log", config_log},
     {"routing", config_routing},
     {"http", config_http},
+    {"discovery", config_discovery},
     {"links", config_link_options},
     {"priorities", config_queue_options},
     {"routes", config_route_options},
@@ -43,8 +45,8 @@ static const struct config_section sections[] = {
     {"applications", config_user_options},
 };
 static const char *const section_words[] = {
-    "store",     "bundles", "log",      "routing", "http",         "links", "routes",
-    "endpoints", "names",   "security", "rules",   "applications", NULL};
+    "store",  "bundles",   "log",   "routing",  "http",  "discovery",    "links",
+    "routes", "endpoints", "names", "security", "rules", "applications", NULL};
 
 const struct config_section *config_section_at(size_t i)
 {
@@ -68,7 +70,8 @@ static void read_map(const struct conf_tree *root, const char *name,
         return;
     snprintf(where, sizeof where, "%s.", name);
     struct conf_part part = {options, c, config_set};
-    conf_section_read(t, where, &part, 1, NULL, errors);
+    conf_section_read(t, where, &part, 1,
+                      options == config_discovery ? config_discovery_words : NULL, errors);
 }
 
 static void read_link(struct config *c, const struct conf_tree *map, config_adapters *adapters,
@@ -213,6 +216,7 @@ static void read_lists(struct config *c, const struct conf_tree *root, config_ad
     config_lists_read(config_lists, c, root, "", errors);
     config_lists_read(config_security_lists, c, root, "", errors);
     config_lists_read(config_permit_lists, c, root, "", errors);
+    config_discovery_read(c, root, adapters, errors);
 }
 
 static void check_socket(const struct conf_tree *root, const char *key, const char *path,
@@ -568,6 +572,7 @@ void config_fini(struct config *c)
     config_lists_free(config_name_lists, c);
     config_lists_free(config_security_lists, c);
     config_lists_free(config_permit_lists, c);
+    config_discovery_free(c);
     free(c->links);
     free(c->routes);
     *c = (struct config){.links = NULL};

@@ -38,6 +38,7 @@ struct config_link {
     void *settings; /* ops->config_size bytes */
     void *files;    /* of ops->read: of a link that was read, not of its copies; NULL: none */
     uint32_t line;
+    uint64_t found; /* the neighbour of discovery that it is for; 0: none */
 };
 
 /* Endpoints that several may subscribe to. */
@@ -66,6 +67,10 @@ struct config_access {
     char *mode_text, *group; /* group: a name or number; "": the process's own */
     unsigned mode;           /* made of mode_text by the check */
 };
+
+enum config_family { FAMILY_V4, FAMILY_V6, FAMILY_BOTH };
+enum config_proof { NAMES_PROVEN, NAMES_CLAIMED };
+struct config_found; /* config_discovery.h */
 
 struct config {
     struct eid node;
@@ -122,6 +127,15 @@ struct config {
         char *network, *origins; /* words: other nodes' pages; pages that may show this node */
         char *change_token;      /* "": nothing can be changed */
     } http;
+    struct {
+        char *interface, *listen, *addresses, *formats;
+        int family, names; /* enum config_family, enum config_proof */
+        tick interval, silence, patience;
+        double confidence;
+        uint64_t rate, neighbours, address, links_max;
+        struct config_found *found; /* the list discovery.links */
+        size_t found_len;
+    } discovery;
     struct config_link *links;
     size_t links_len;
     struct config_route *routes;
@@ -177,7 +191,7 @@ struct config_section {
     const struct conf_option *options;
 };
 const struct config_section *config_section_at(size_t i);
-#define CONFIG_MAPS 6 /* the first of them are maps of struct config's own keys */
+#define CONFIG_MAPS 7 /* the first of them are maps of struct config's own keys */
 
 /* routing.exclude as numbers; SIZE_MAX: it is not understood, or has more. */
 #define CONFIG_EXCLUDE_MAX 16

@@ -233,26 +233,6 @@ void config_link_free(struct config_link *l)
     free(l);
 }
 
-/* Of a map without a name. False: no memory. */
-static bool give_name(struct conf_tree *map, const char *name)
-{
-    struct conf_tree *t = calloc(1, sizeof *t);
-    if (t == NULL)
-        return false;
-    *t = (struct conf_tree){.kind = CONF_SCALAR,
-                            .line = map->line,
-                            .key = strdup("name"),
-                            .text = strdup(name),
-                            .next = map->first};
-    if (t->key == NULL || t->text == NULL) {
-        t->next = NULL;
-        conf_tree_free(t);
-        return false;
-    }
-    map->first = t;
-    return true;
-}
-
 struct config_link *config_link_parse(const char *name, const char *text, size_t len,
                                       const struct eid *node, const struct config *names,
                                       config_adapters *adapters, struct conf_errors *errors)
@@ -261,7 +241,7 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
     struct config_link *l = map == NULL ? NULL : calloc(1, sizeof *l);
     size_t before = errors->total;
     bool is_map = map != NULL && map->kind == CONF_MAP;
-    bool named = is_map && (conf_child(map, "name") != NULL || give_name(map, name));
+    bool named = is_map && (conf_child(map, "name") != NULL || conf_tree_put(map, "name", name));
     if (is_map && names != NULL)
         config_names_apply(names, map, "", errors);
     if (map != NULL && !is_map)

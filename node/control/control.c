@@ -326,6 +326,7 @@ static const struct command {
     {"why", control_why, false, NULL, NULL, of_why},
     {"events", control_events, false, NULL, NULL, of_events},
     {"names", control_names, false, NULL, NULL, of_one},
+    {"neighbours", control_neighbours, false, NULL, NULL, no_words},
     {"security", control_security, false, NULL, NULL, no_words},
     {"rules", control_rules, false, NULL, NULL, no_words},
     {"reload", do_nothing, true, NULL, control_reload, no_words},

@@ -63,6 +63,9 @@ const struct config *control_names_now(const struct node *n);
 /* All names; or what {"of": "relay/7"} is. */
 void control_names(struct node *n, const struct json_t *in, struct json_t *out);
 
+/* control_found.c: the neighbours of discovery, and its counters. */
+void control_neighbours(struct node *n, const struct json_t *in, struct json_t *out);
+
 /* The link of that name, open and not about to end; NULL: `out` says why. */
 struct node_link *control_find_link(struct node *n, const char *name, struct json_t *out);
 /* The log's line about a change that a user asked for; what: "changed", "failed", or "asked for" if

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,13 +46,32 @@ static bool split_text(const char *text, struct parts *p)
     return true;
 }
 
+/* "fe80::1%eth0", "fe80::1%2" (RFC 4007 §11): the zone's number is taken off. False: there is no
+ * such zone. */
+static bool take_zone(const char *host, char out[HOST_MAX], uint32_t *zone)
+{
+    const char *at = strchr(host, '%');
+    const size_t len = at == NULL ? strlen(host) : (size_t)(at - host);
+    uint64_t number = 0;
+    if (len >= HOST_MAX)
+        return false;
+    memcpy(out, host, len);
+    out[len] = '\0';
+    if (at != NULL && units_count(at + 1, UINT32_MAX, &number) != 0)
+        number = if_nametoindex(at + 1);
+    *zone = (uint32_t)number;
+    return at == NULL || number != 0;
+}
+
 int address_of(const char *host, uint16_t port, struct address *a)
 {
+    char six[HOST_MAX];
     struct address v4 = {.v4 = {.sin_family = AF_INET, .sin_port = htons(port)}};
     struct address v6 = {.v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)}};
     if (inet_pton(AF_INET, host, &v4.v4.sin_addr) == 1)
         *a = v4;
-    else if (inet_pton(AF_INET6, host, &v6.v6.sin6_addr) == 1)
+    else if (take_zone(host, six, &v6.v6.sin6_scope_id) &&
+             inet_pton(AF_INET6, six, &v6.v6.sin6_addr) == 1)
         *a = v6;
     else
         return HELIO_EFORMAT;
@@ -150,7 +170,10 @@ const char *address_write(const struct address *a, char *text)
         inet_ntop(AF_INET6, &a->v6.sin6_addr, host, sizeof host);
     else if (a->sa.sa_family == AF_INET)
         inet_ntop(AF_INET, &a->v4.sin_addr, host, sizeof host);
-    snprintf(text, ADDRESS_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", host, address_port(a));
+    if (six && a->v6.sin6_scope_id != 0)
+        snprintf(text, ADDRESS_TEXT_MAX, "[%s%%%u]:%u", host, a->v6.sin6_scope_id, address_port(a));
+    else
+        snprintf(text, ADDRESS_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", host, address_port(a));
     return text;
 }
 

@@ -25,8 +25,9 @@ struct address {
 /* What would be right, for messages: "a numeric address and a port, such as …". */
 extern const char address_hint[];
 
-/* Parses a numeric address, or `localhost` for 127.0.0.1. Other names would need a resolver, whose
- * answer can change or be missing. Returns 0; HELIO_EFORMAT, and *a is unchanged. */
+/* Parses a numeric address, also with a zone ([fe80::1%eth0]:4556), or `localhost` for 127.0.0.1.
+ * Other names would need a resolver, whose answer can change or be missing. Returns 0;
+ * HELIO_EFORMAT, and *a is unchanged. */
 int address_parse(const char *text, struct address *a);
 
 /* A numeric host without brackets, and a port; returns as address_parse does. */

@@ -33,7 +33,14 @@ static void expect_text(const struct discovery_beacon *b, const char *expect)
 }
 
 /* [7, 7, dtn://rs/, 3, [[["mtcp", 16162], ["tcp", null]], {191: [50]}], 10] */
-#define IPND "860707820165" "2f2f72732f" "03" "828282646d74637019" "3f228263746370f6" "a118bf811832" "0a"
+#define IPND                                                                                       \
+    "860707820165"                                                                                 \
+    "2f2f72732f"                                                                                   \
+    "03"                                                                                           \
+    "828282646d74637019"                                                                           \
+    "3f228263746370f6"                                                                             \
+    "a118bf811832"                                                                                 \
+    "0a"
 
 START_TEST(beacon_of_dtn7_rs)
 {
@@ -42,10 +49,16 @@ START_TEST(beacon_of_dtn7_rs)
     ck_assert_msg(parse_hex(DISCOVERY_IPND, IPND, &b, &why), "%s", why);
     expect_text(&b, "dtn://rs/ #3 every 10 s: mtcp/-1:16162 tcp/-1:0");
     /* [7, 1, ipn:5.0, 0]: nothing but a name */
-    ck_assert(parse_hex(DISCOVERY_IPND, "84070182028205" "0000", &b, &why));
+    ck_assert(parse_hex(DISCOVERY_IPND,
+                        "84070182028205"
+                        "0000",
+                        &b, &why));
     expect_text(&b, "ipn:5.0 #0 every 0 s:");
     /* [7, 5, ipn:5.0, 1, 100000]: the period is limited */
-    ck_assert(parse_hex(DISCOVERY_IPND, "85070582028205" "00011a000186a0", &b, &why));
+    ck_assert(parse_hex(DISCOVERY_IPND,
+                        "85070582028205"
+                        "00011a000186a0",
+                        &b, &why));
     expect_text(&b, "ipn:5.0 #1 every 3600 s:");
 }
 END_TEST
@@ -56,13 +69,21 @@ START_TEST(beacon_of_dtn7_go)
     const char *why;
     /* [[0, dtn://go/, 4556], [10, dtn://go/, 4557]] */
     ck_assert(parse_hex(DISCOVERY_DTN7_GO,
-                        "828300820165" "2f2f676f2f" "1911cc830a820165" "2f2f676f2f" "1911cd", &b,
-                        &why));
+                        "828300820165"
+                        "2f2f676f2f"
+                        "1911cc830a820165"
+                        "2f2f676f2f"
+                        "1911cd",
+                        &b, &why));
     expect_text(&b, "dtn://go/ #0 every 0 s: /0:4556 /10:4557");
     /* of two nodes */
     ck_assert(!parse_hex(DISCOVERY_DTN7_GO,
-                         "828300820165" "2f2f676f2f" "1911cc830a820165" "2f2f67702f" "1911cd", &b,
-                         &why));
+                         "828300820165"
+                         "2f2f676f2f"
+                         "1911cc830a820165"
+                         "2f2f67702f"
+                         "1911cd",
+                         &b, &why));
     ck_assert_str_eq(why, "it announces several nodes");
     ck_assert(!parse_hex(DISCOVERY_DTN7_GO, "80", &b, &why));
 }

@@ -77,9 +77,8 @@ static struct discovery_from from_host(uint32_t host)
 static enum discovery_verdict hear_as(struct world *w, uint64_t node, uint32_t host,
                                       bool configured)
 {
-    const struct discovery_beacon b = {.node = eid_ipn(0, node, 0),
-                                       .services = {{"tcp", 0, 4556}},
-                                       .services_len = 1};
+    const struct discovery_beacon b = {
+        .node = eid_ipn(0, node, 0), .services = {{"tcp", 0, 4556}}, .services_len = 1};
     const struct discovery_from f = from_host(host);
     const enum discovery_verdict v =
         discovery_input(w->d, DISCOVERY_IPND, &b, &f, configured, true, w->now);

@@ -44,9 +44,9 @@ static int usage(const char *what, const char *which)
 
 /* Those that ctl_plan_is knows are among them, to be suggested when one is mistyped. */
 static const char *const all_commands[] = {
-    "status", "links",  "sessions", "bundles", "counters", "routes", "backlog", "top",
-    "watch",  "link",   "route",    "plan",    "contact",  "range",  "cancel",  "delete",
-    "flush",  "reload", "security", "rules",   "why",      "names"};
+    "status", "links",  "sessions", "bundles", "counters", "routes", "backlog",   "top",
+    "watch",  "link",   "route",    "plan",    "contact",  "range",  "cancel",    "delete",
+    "flush",  "reload", "security", "rules",   "why",      "names",  "neighbours"};
 
 #define ALL_COMMANDS (sizeof all_commands / sizeof *all_commands)
 
@@ -65,7 +65,7 @@ static int arguments_of(const char *command)
                     {"counters", 0}, {"routes", 0}, {"backlog", 0},  {"top", 0},
                     {"reload", 0},   {"watch", 0},  {"link", 2},     {"route", 3},
                     {"delete", 1},   {"cancel", 2}, {"flush", 0},    {"security", 0},
-                    {"why", 1},      {"rules", 0},  {"names", 0}};
+                    {"why", 1},      {"rules", 0},  {"names", 0},    {"neighbours", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;
@@ -295,6 +295,7 @@ static const struct argument_table table = {
            "  sessions           open LTP sessions\n"
            "  routes             static routes, the most specific first\n"
            "  names              names of nodes, to be written in place of ids\n"
+           "  neighbours         nodes that discovery has heard on the local network\n"
            "  security           bundle security: rules, keys, counters, failures\n"
            "  rules              rules of ingress and egress\n"
            "  backlog            queued bundles for each link and endpoint\n"

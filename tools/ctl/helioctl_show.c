@@ -160,6 +160,14 @@ static const struct column state_columns[] = {
     {"WHY", "state_why", COLUMN_TEXT},
 };
 
+static const struct column neighbour_columns[] = {
+    {"NODE", "node", COLUMN_TEXT},          {"ADDRESS", "address", COLUMN_TEXT},
+    {"STATE", "state", COLUMN_TEXT},        {"LINK", "link", COLUMN_TEXT},
+    {"HEARD", "heard_ns", COLUMN_DURATION}, {"KNOWN", "known_ns", COLUMN_DURATION},
+    {"BEACONS", "beacons", COLUMN_NUMBER},  {"TRIES", "tries", COLUMN_NUMBER},
+    {"FORMAT", "format", COLUMN_TEXT},
+};
+
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
 /* What their LTP engines count of each link's peer. */
@@ -421,6 +429,15 @@ static void show_why(json_t *answer, FILE *out, bool colour)
     }
 }
 
+/* What became of beacons follows the table. */
+static void show_neighbours(json_t *answer, FILE *out, bool colour)
+{
+    table_print(out, neighbour_columns, LEN(neighbour_columns),
+                json_object_get(answer, "neighbours"), colour);
+    putc('\n', out);
+    list_print(out, json_object_get(answer, "beacons"), "", false);
+}
+
 void ctl_show_at(FILE *out, bool colour, const char *command, struct json_t *answer)
 {
     json_object_del(answer, "ok");
@@ -434,6 +451,8 @@ void ctl_show_at(FILE *out, bool colour, const char *command, struct json_t *ans
                     colour);
     else if (strcmp(command, "names") == 0)
         table_print(out, name_columns, LEN(name_columns), json_object_get(answer, "names"), colour);
+    else if (strcmp(command, "neighbours") == 0)
+        show_neighbours(answer, out, colour);
     else if (strcmp(command, "backlog") == 0)
         table_print(out, backlog_columns, LEN(backlog_columns), json_object_get(answer, "backlog"),
                     colour);
