@@ -307,6 +307,13 @@ void discovery_failed(struct discovery *d, uint64_t id, tick now)
     n->tries++;
 }
 
+void discovery_forgive(struct discovery *d, tick lost)
+{
+    for (size_t i = 0; i < d->len; i++)
+        if (d->at[i].until != 0)
+            d->at[i].until = tick_add(d->at[i].until, lost);
+}
+
 /* ---- actions ---- */
 
 static bool patience_is_over(const struct discovery *d, const struct discovery_neighbour *n,

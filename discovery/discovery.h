@@ -125,6 +125,9 @@ void discovery_link(struct discovery *d, uint64_t id, bool up, tick now);
 /* After OPEN: the link could not be made. It is tried again after the patience. */
 void discovery_failed(struct discovery *d, uint64_t id, tick now);
 
+/* This node did not run for so long: that time is not counted against the neighbours. */
+void discovery_forgive(struct discovery *d, tick lost);
+
 /* The next action; *out is zeroed when there is none. */
 enum discovery_act discovery_poll(struct discovery *d, tick now, struct discovery_action *out);
 /* When to poll again, if nothing is pushed before. */

@@ -15,6 +15,7 @@
 #include "os/net/multicast.h"
 
 #define INPUT_BYTES 65536 /* of beacons in a turn of the loop */
+#define LATE TICK_S       /* a turn that comes so much later: the node did not run */
 #define TELL_PAUSE (60 * TICK_S)
 #define GO_PORT "35039"
 #define V4_LEN 12 /* of a mapped IPv4 address: the octets before it */
@@ -134,6 +135,9 @@ static void on_alarm(void *context)
     struct discovery_action a;
     if (n->stopping)
         return;
+    const tick now = world_now(n->world);
+    if (now > f->due && now - f->due > LATE)
+        discovery_forgive(f->engine, now - f->due);
     for (size_t i = 0; i < f->ports_len; i++)
         read_port(&f->ports[i]); /* also what arrived while this node did not run */
     found_link_look(f);
@@ -146,7 +150,8 @@ static void on_alarm(void *context)
             found_link_close(f, a.neighbour, a.reason);
     }
     found_plan_look(f);
-    alarm_set(&f->alarm, tick_min(discovery_deadline(f->engine), alarm_due(&f->alarm)));
+    f->due = discovery_deadline(f->engine);
+    alarm_set(&f->alarm, tick_min(f->due, alarm_due(&f->alarm)));
     node_wake(n);
 }
 
@@ -335,6 +340,7 @@ int found_open(struct node *n)
         return err;
     add_destinations(f);
     gather_own(f);
+    f->due = TICK_NEVER;
     alarm_set(&f->alarm, 0);
     if (n->config->discovery.names == NAMES_CLAIMED)
         say(&n->say, LEVEL_WARNING,

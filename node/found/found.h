@@ -49,6 +49,7 @@ struct found {
     uint64_t unsent;            /* beacons that the system did not take */
     uint64_t failed;            /* links that could not be made */
     tick told;                  /* the last line about one of these */
+    tick due;                   /* the engine's deadline at the end of the last turn */
 };
 
 /* Opens the ports, after the links. Nothing without the section `discovery`. 0, or an error that

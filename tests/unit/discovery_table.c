@@ -174,6 +174,22 @@ START_TEST(alone_and_down)
 }
 END_TEST
 
+/* The node did not run: its neighbours were not silent. */
+START_TEST(did_not_run)
+{
+    struct world w;
+    begin(&w, 8, 4);
+    hear(&w, 2, 2);
+    set_up(&w, 2, 2, true);
+    w.now += 100 * TICK_S;
+    discovery_forgive(w.d, 100 * TICK_S);
+    drain(&w);
+    ck_assert_ptr_nonnull(discovery_at(w.d, 0));
+    pass(&w, 31 * TICK_S);
+    end(&w, "100 open ipn:2.0@2\n230 close ipn:2.0@2: it sends no beacons any more\n");
+}
+END_TEST
+
 /* Two links for three neighbours, of which only the last one answers. */
 START_TEST(places_go_round)
 {
@@ -313,6 +329,7 @@ SUITE(discovery_table, t)
     tcase_add_test(t, comes_and_goes);
     tcase_add_test(t, two_claim_a_name);
     tcase_add_test(t, alone_and_down);
+    tcase_add_test(t, did_not_run);
     tcase_add_test(t, places_go_round);
     tcase_add_test(t, name_is_configured);
     tcase_add_test(t, flood_of_names);
