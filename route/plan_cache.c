@@ -143,11 +143,9 @@ static void put_entry(struct plan *p, struct entry *e, struct entry *old, uint64
     list_add_head(&p->used, &e->used);
 }
 
-/* Keeps a route of `hops` hops; `old` is the entry that did not do, or NULL. NULL: no memory. */
-static struct entry *keep_route(const struct search *s, uint64_t key, struct entry *old,
-                                const struct crossing *via, size_t hops)
+/* An entry for the search, with `hops` contacts to fill in. NULL: no memory. */
+static struct entry *make_entry(const struct search *s, size_t hops)
 {
-    struct plan *p = s->plan;
     struct entry *e = malloc(sizeof *e + hops * sizeof e->via[0]);
     if (e == NULL)
         return NULL;
@@ -159,8 +157,19 @@ static struct entry *keep_route(const struct search *s, uint64_t key, struct ent
                         .now = s->start.arrival,
                         .volume = s->cargo.volume,
                         .yields = s->query->yields_len > 0,
-                        .tries = old == NULL ? 0 : old->tries + 1,
                         .hops = hops};
+    return e;
+}
+
+/* Keeps a route of `hops` hops; `old` is the entry that did not do, or NULL. NULL: no memory. */
+static struct entry *keep_route(const struct search *s, uint64_t key, struct entry *old,
+                                const struct crossing *via, size_t hops)
+{
+    struct plan *p = s->plan;
+    struct entry *e = make_entry(s, hops);
+    if (e == NULL)
+        return NULL;
+    e->tries = old == NULL ? 0 : old->tries + 1;
     for (size_t i = 0; i < hops; i++)
         e->via[i] = via[i].contact;
     if (old != NULL && old->hits > 0 && old->volume < e->volume)
@@ -187,19 +196,10 @@ static struct entry *keep_none(const struct search *s, uint64_t key, struct entr
     if ((s->query->excluded_len > 0 || s->query->backlog_len > 0 || s->query->yields_len > 0) &&
         quiet_arrival(s, s->cargo.volume, 0, NULL) != TICK_NEVER)
         return NULL;
-    struct entry *e = malloc(sizeof *e);
+    struct entry *e = make_entry(s, 0);
     if (e == NULL)
         return NULL;
-    *e = (struct entry){.late_at = TICK_NEVER,
-                        .from = s->from,
-                        .to = s->to,
-                        .priority = s->cargo.priority,
-                        .size = size_of(s->cargo.volume),
-                        .now = s->start.arrival,
-                        .volume = s->cargo.volume,
-                        .yields = s->query->yields_len > 0,
-                        .floor = TICK_NEVER,
-                        .rest = TICK_NEVER};
+    e->floor = e->rest = TICK_NEVER;
     put_entry(p, e, old, key);
     return e;
 }

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything and runs every test.
 #
-#   tests/run.sh            the suite, some 35 minutes on two cores: style; the release build with its tests in real time and
-#                           its long ones; all others under sanitizers
+#   tests/run.sh            the suite, some 45 minutes on two cores with its builds: style; the release build with its tests
+#                           in real time and its long ones; all others under sanitizers
 #   tests/run.sh full       also the build of packagers, all tests in the release build, those in real time under
 #                           sanitizers, and each fuzz target for 3 s: some 80 minutes
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
-#   tests/run.sh peers      the release build against nodes of other implementations, which are built first (Rust, Go), and Java peers
+#   tests/run.sh peers      the release build against nodes of other implementations (Rust, Go), which are built first, and
+#                           with Java peers
 #
 # What all of these leave out: the long soaks (cmake --build build/release --target soak; so are forget, histories,
 # losses, long_nodes, sle_complete_long and tune_all), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS),
@@ -20,7 +21,7 @@ mode=${1:-all}
 case $mode in
 all | full | quick | threads | peers) ;;
 *)
-    sed -n '3,16s/^# \{0,1\}//p' "$0"
+    sed -n '3,17s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

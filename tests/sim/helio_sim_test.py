@@ -19,6 +19,7 @@ import unittest
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "helio-sim"
 TIMED = "--timed" in sys.argv  # a release build: whole runs, and how long they take
+WHOLE = ("test_trace_a", "test_cycles_of_plain_recovery", "test_default_recovery")  # all else is the same in every build
 PAPER = ["--rto", "30ms", "--processing", "4ms", "--overhead", "42", "--recovery", "plain"]
 
 
@@ -585,4 +586,4 @@ class Peers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]])
+    unittest.main(argv=[sys.argv[0], *(f"Figures.{name}" for name in WHOLE if TIMED)])
