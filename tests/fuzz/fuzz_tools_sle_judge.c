@@ -3,7 +3,7 @@
  * frame is behind its length. */
 #include <assert.h>
 
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

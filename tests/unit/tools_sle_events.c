@@ -4,7 +4,7 @@
 #include "tests/unit/sle_help.h"
 #include "tests/unit/suite.h"
 #include "tools/sle/sle_settings.h"
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 #define HEAD                                                                                       \
     "id: STATION\nusers: [{id: CENTRE}]\ninstances:\n- id: sagr=1.spack=1.fsl-fg=1.cltu=cltu1\n"   \

@@ -3,7 +3,7 @@
 #include "frames/fecf.h"
 #include "tests/unit/sle_help.h"
 #include "tests/unit/suite.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 enum { LEN = 40, FOLLOWED = 1024 };
 

@@ -4,7 +4,7 @@
 #include "sim/virtual.h"
 #include "tests/unit/sle_help.h"
 #include "tests/unit/suite.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 enum { FRAME = 1115, TURN_MOST = 512 };
 

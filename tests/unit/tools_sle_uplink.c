@@ -5,7 +5,7 @@
 #include "sim/virtual.h"
 #include "sle/user.h"
 #include "tests/unit/suite.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define CLTU_ID "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
 #define UNIX_S UINT64_C(1767225600)

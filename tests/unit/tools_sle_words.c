@@ -2,7 +2,7 @@
 /* Where a frame's operational control field is, and whether it has one. */
 #include "tests/unit/sle_help.h"
 #include "tests/unit/suite.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 /* The octets are numbers from 0; those before `len` are the frame's. */
 static struct sle_frame word_of(const struct settings_source *c, const uint8_t *head, size_t n,

@@ -5,7 +5,7 @@
 
 #include "tools/sle/sle_numbered.h"
 #include "tools/sle/sle_settings.h"
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 struct provider_options {
     const char *config;

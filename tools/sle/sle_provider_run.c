@@ -27,7 +27,7 @@
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/sle/helio_sle.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 struct run {
     struct world *world;

@@ -13,7 +13,7 @@
 #include "conf/json_number.h"
 #include "sim/virtual.h"
 #include "tools/sle/helio_sle.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define START UINT64_C(1767225600) /* time zero, in seconds since 1970: 2026-01-01 */
 #define OVERHEAD 38                /* Ethernet's head, check value, preamble and gap */

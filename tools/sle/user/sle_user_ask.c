@@ -3,7 +3,7 @@
  * wrong: what is not answered ends the association. */
 #include <assert.h>
 
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 enum { ASKED_AT_ONCE = 4 };
 

@@ -7,7 +7,7 @@
  * What can go wrong: an address or a file cannot be opened: reported, and the program ends before
  * it has begun. What users do wrong ends their own association and nobody else's.
  */
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #include <assert.h>
 #include <inttypes.h>

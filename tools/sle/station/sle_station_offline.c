@@ -9,7 +9,7 @@
  */
 #include <inttypes.h>
 
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define BATCH 256
 #define AGAIN (1 * TICK_MS) /* the disk is at work */

@@ -2,7 +2,7 @@
 /* Numbers that follow each other are what should be; a higher one is a gap, a lower one arrived
  * twice or late. */
 #include "tools/sle/sle_numbered.h"
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 void measure_init(struct measure *m)
 {

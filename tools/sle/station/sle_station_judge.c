@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "frames/fecf.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 enum { FOLLOWED_MAX = 1024, SLOTS = 2 * FOLLOWED_MAX, USLP_COUNT_AT = 7, AOS_BACK = 1 << 23 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define READ_ROOM (64u * 1024u) /* of datagrams at once */
 

@@ -14,7 +14,7 @@
 
 #include "conf/conf_section.h"
 #include "tools/sle/sle_script.h"
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 #define HEARD_MAX 4096 /* notifications that no step has expected yet; later ones are not kept */
 

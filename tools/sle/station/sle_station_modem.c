@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/port.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define READ_ROOM (64u * 1024u) /* of datagrams at once */
 #define AHEAD_MAX (60 * TICK_S) /* of the wall clock: a later time is no place in a recording */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The result of each association, and of all of them together. */
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 #include <inttypes.h>
 

@@ -7,7 +7,7 @@
  * What can go wrong: nobody listens, BIND or START is refused, the provider aborts, nothing comes
  * for too long: reported, and the result says so.
  */
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 #include <assert.h>
 #include <signal.h>

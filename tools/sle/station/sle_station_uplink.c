@@ -11,7 +11,7 @@
  */
 #include <assert.h>
 
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 static void begin_order(struct instance *i, tick now)
 {

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 static int open_conn(struct instance *i, struct visit *v)
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "tools/sle/sle_frames_file.h"
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 #define CLTUS_TIMED (1u << 17) /* more than are ever under way: 32,768 unanswered, 65,536 held */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "tools/sle/sle_control.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define TALKS_MAX 16 /* connections at once */
 #define ANSWER_MAX 256

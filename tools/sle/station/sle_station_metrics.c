@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "node/http/http_text.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define PREFIX "heliograph_sle_"
 #define LABEL_MAX (2 * SLE_SIID_MAX + 8)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/port.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define BATCH 512 /* frames, or as many as are stored; then they are written */
 #define BURST (50 * TICK_US)

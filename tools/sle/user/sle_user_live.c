@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "frames/cltu.h"
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 #define ROUND_READS 4u             /* then others have their turn */
 #define READ_ROOM (64u * 1024u)    /* octets of datagrams of one read */

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 
 #include "os/clock.h"
-#include "tools/sle/sle_user_run.h"
+#include "tools/sle/user/sle_user_run.h"
 
 #define FRAMES_HEADER                                                                              \
     "arrival_ns,earth_receive_ns,delay_ns,octets,continuity,quality,picoseconds,antenna,"          \

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define JOBS_MAX 64 /* events accepted whose actions are not done */
 

@@ -17,7 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 #define MEMORY_PAUSE (10 * TICK_MS)
 #define HELD_MAX 4096 /* frames in memory while the last piece is read */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "conf/json_number.h"
-#include "tools/sle/sle_station.h"
+#include "tools/sle/station/sle_station.h"
 
 static json_t *counts_json(const struct sle_counts *c)
 {
