@@ -170,7 +170,7 @@ class Station:
 
     PASSWORD = "00112233445566778899aabbccddeeff"
 
-    def __init__(self, options, count, threads_of_it, buffer):
+    def __init__(self, options, count, threads_of_it, buffer, store=1000):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
@@ -183,7 +183,7 @@ class Station:
             f.writelines(f"  - {{name: s{k}}}\n" for k in range(count))
             f.write("instances:\n")
             f.writelines(f"  - {{id: sagr=B.spack=BENCH.rsl-fg=1.raf=onlc{k + 1}, users: BENCH-U, source: s{k}, buffer: {buffer}, "
-                         f"store: {max(320, 16 * buffer)}}}\n" for k in range(count))
+                         f"store: {store}}}\n" for k in range(count))
         self.provider = subprocess.Popen([os.path.join(options.bin, "helio-sle"), "provider", name, "--log", "warning"])
         while not self.listens():
             time.sleep(0.05)
@@ -201,19 +201,12 @@ class Station:
     def look(self):
         with socket.socket(socket.AF_UNIX) as s:
             s.connect(os.path.join(self.folder, "status"))
-            each = [i["counts"]["frames"] for i in json.load(s.makefile())["instances"]]
+            status = json.load(s.makefile())
+        each = [i["counts"]["frames"] for i in status["instances"]]
+        lent = [status.get("threads", {}).get(key, 0) for key in ("writes", "octets")]
         cpu = [sum(map(int, open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
                for p in (self.provider, self.sink)]
-        return time.monotonic(), each, cpu
-
-    def measure(self, seconds):
-        time.sleep(0.5)
-        (begin, before, cpu_before), _, (end, after, cpu_after) = self.look(), time.sleep(seconds), self.look()
-        took, frames = end - begin, [a - b for a, b in zip(after, before)]
-        gigabits = sum(frames) * 1115 * 8 / 1e9
-        return {"gbit_s": gigabits / took, "least_to_most": min(frames) / max(frames),
-                "provider_cores": (cpu_after[0] - cpu_before[0]) / took, "users_cores": (cpu_after[1] - cpu_before[1]) / took,
-                "provider_gbit_core_s": gigabits / (cpu_after[0] - cpu_before[0])}
+        return time.monotonic(), each, cpu, lent
 
     def end(self):
         self.sink.kill()
@@ -225,24 +218,46 @@ class Station:
             raise SystemExit("sle_bench: the provider failed")
 
 
-def threads(options, counts=(1, 4), numbers=(1, 2), buffer=20):
-    """In turns: one thread for all, and threads that make credentials and write."""
-    runs = {(count, n): [] for count in counts for n in numbers}
+def measure(stations, seconds):
+    """What they do together."""
+    time.sleep(0.5)
+    before, _, after = [s.look() for s in stations], time.sleep(seconds), [s.look() for s in stations]
+    took = after[0][0] - before[0][0]
+    frames = [end - begin for a, b in zip(after, before) for end, begin in zip(a[1], b[1])]
+    cpu = [sum(a[2][k] - b[2][k] for a, b in zip(after, before)) for k in (0, 1)]
+    gigabits = sum(frames) * 1115 * 8 / 1e9
+    writes, octets = [sum(a[3][k] - b[3][k] for a, b in zip(after, before)) for k in (0, 1)]
+    return {"gbit_s": gigabits / took, "least_to_most": min(frames) / max(frames), "provider_cores": cpu[0] / took,
+            "users_cores": cpu[1] / took, "provider_gbit_core_s": gigabits / cpu[0], "core_s_gbit": sum(cpu) / gigabits,
+            "thread_share": octets * 8 / 1e9 / gigabits, "thread_octets_write": octets / max(writes, 1)}
+
+
+# instances, threads of a provider, providers, frames queued for a connection (320: the default)
+THREADS = ((1, 1, 1, 1000), (1, 2, 1, 1000), (4, 1, 1, 1000), (4, 2, 1, 1000), (4, 1, 2, 1000), (4, 1, 1, 320), (4, 2, 1, 320))
+
+
+def threads(options, buffer=20):
+    """In turns: one thread for all; threads that make credentials and write; and two providers with half of the instances each, which
+    share nothing: as fast as threads can be here."""
+    runs = {setting: [] for setting in THREADS}
     for _ in range(options.rounds):
-        for (count, n), results in runs.items():
-            station = Station(options, count, n, buffer)
+        for (count, n, providers, store), results in runs.items():
+            stations = []
             try:
-                results.append(station.measure(options.seconds))
+                for _ in range(providers):
+                    stations.append(Station(options, count // providers, n, buffer, store))
+                results.append(measure(stations, options.seconds))
             finally:
-                station.end()
-            print(count, n, results[-1], file=sys.stderr)
+                for station in stations:
+                    station.end()
+            print(count, n, providers, store, results[-1], file=sys.stderr)
     rows = []
-    for count in counts:
-        base = runs[count, numbers[0]]
-        for n in numbers:
-            row = {k: statistics.median(r[k] for r in runs[count, n]) for k in base[0]}
-            ratios = sorted(r["gbit_s"] / b["gbit_s"] for r, b in zip(runs[count, n], base))
-            rows.append({"instances": count, "threads": n, "buffer": buffer, **row, "to_one_thread": statistics.median(ratios), "range": [ratios[0], ratios[-1]]})
+    for (count, n, providers, store), results in runs.items():
+        base = runs[count, 1, 1, store]
+        row = {k: statistics.median(r[k] for r in results) for k in base[0]}
+        ratios = sorted(r["gbit_s"] / b["gbit_s"] for r, b in zip(results, base))
+        rows.append({"instances": count, "threads": n, "providers": providers, "store": store, "buffer": buffer, **row, "to_one_thread": statistics.median(ratios),
+                     "range": [ratios[0], ratios[-1]]})
     return rows
 
 
