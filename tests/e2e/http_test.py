@@ -121,6 +121,8 @@ class HttpTest(unittest.TestCase):
                     "heliograph_store_failures_total", "heliograph_store_damaged", "heliograph_link_transmit_bits_per_second",
                     "heliograph_link_receive_bits_per_second", "heliograph_link_certificate_expiry_timestamp_seconds",
                     "heliograph_link_ca_expiry_timestamp_seconds"}
+        optional |= {f"heliograph_link_custody_{what}" for what in ("bundles", "accepted_bundles_total", "refused_bundles_total", "timeouts_total",
+                                                                    "confirmed_bundles_total", "forged_signals_total")}  # of a tunnel
         reference = set(re.findall(r"`(heliograph_[a-z_]+)`", pathlib.Path(SOURCE, "docs", "metrics.md").read_text()))
         self.assertEqual(reference, there | optional)
         rows = re.findall(r"^\| `(heliograph_[a-z_]+)` \| (\w+) \| [^|]*\| (.*) \|$", pathlib.Path(SOURCE, "docs", "metrics.md").read_text(), re.M)
