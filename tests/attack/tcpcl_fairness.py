@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Established peers send messages that cost little to send, as fast as TCP takes them."""
+import multiprocessing
 import os
+import select
+import socket
 import struct
 
 from attack import main
-from tcpcl_wire import ACK, END, START, flood, keepalive, reject, segment
+from tcpcl_wire import ACK, CONTACT, END, START, flood, init, keepalive, reject, segment
 
 LEAST = 100000  # octets of one flood: connections that are refused send some 50 each
 COUNT = 150  # echo requests of one measurement
-RUNS = 5     # in turns: alone, beside, at it. Of each the one with the least delay counts: what else this machine does is no affair of the node's
+RUNS = 5     # in turns: alone, at a program that only reads, beside, at it. Of each the one with the least delay counts: what else this machine does is no affair of the node's
 PROMISED = 3  # times as long as beside a flood of the same size at another node, which takes the same share of two processors
 
 
@@ -35,9 +38,30 @@ FLOODS = {
 }
 
 
+def read_only(port):
+    """A program that begins each session and reads what comes, no more: the part of a flood that is the machine's."""
+    room, streams = bytearray(1 << 16), {}
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listener, select.epoll() as poll:
+        poll.register(listener, select.EPOLLIN)
+        while True:
+            for fd, _ in poll.poll():
+                try:
+                    if fd == listener.fileno():
+                        s = listener.accept()[0]
+                        streams[s.fileno()] = s
+                        poll.register(s, select.EPOLLIN)
+                        s.sendall(CONTACT + init("ipn:4.0"))
+                    elif not streams[fd].recv_into(room):
+                        streams.pop(fd).close()
+                except OSError:
+                    if fd in streams:
+                        streams.pop(fd).close()
+
+
 def run(scene):
-    """One to three peers flood node 2 with small messages while node 1 asks its echo; before, the same flood goes to node 3 beside."""
-    port, beside = scene.ports(2)
+    """One to three peers flood node 2 with small messages while node 1 asks its echo; before, the same flood goes to node 3 beside, and to a program that only reads."""
+    port, beside, reading = scene.ports(3)
+    multiprocessing.get_context("fork").Process(target=read_only, args=(reading,), daemon=True).start()
     incoming = {"name": "to-1", "adapter": "tcpcl", "peer": "ipn:1.0", "peers": 8}
     scene.node(1, [{"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "remote": f"127.0.0.1:{port}"}])
     victim = scene.node(2, [{**incoming, "local": f"127.0.0.1:{port}"}])
@@ -60,10 +84,10 @@ def run(scene):
                 flood(to, until, data, source=f"127.0.0.{9 + k}", name=f"ipn:{99 + k}.0")
             return go
 
-        runs, sent = {"alone": [], "beside": [], "at it": []}, []
+        runs, sent = {"alone": [], "at a reader": [], "beside": [], "at it": []}, []
         for _ in range(RUNS):
             runs["alone"].append(measure())
-            for whose, to in (("beside", beside), ("at it", port)):
+            for whose, to in (("at a reader", reading), ("beside", beside), ("at it", port)):
                 with scene.attack(*[attacker(k, to) for k in range(peers)], least={}):
                     runs[whose].append(measure())
                 sent.append(scene.attacked["sent"])
