@@ -32,7 +32,7 @@ SEEDS = range(1001, 1021)
 T95_19 = 2.09                           # two-sided, 19 degrees of freedom
 BLOCK = 496                             # segments of a bundle of 500 kB
 LIGHT, REQUEST_PAUSE = 1.28, 0.05       # s: light time; a request and its answer beside the round trip
-DELIVERIES = (0.76, 8192), (0.765, 10450), (0.84, 16000)
+DELIVERIES = (0.76, 8192), (0.765, 10450), (0.77, 11550), (0.84, 16000)
 FRESH = range(3001, 3021)               # those of the measured table
 
 
