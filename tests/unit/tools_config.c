@@ -230,7 +230,8 @@ static const struct {
      "socket, control, socket_mode, socket_group, control_mode, control_group, "
      "control_admin_group, echo, echo_mark, plan, security_keys, token_files, priority, sandbox, "
      "store, "
-     "bundles, log, routing, http, links, routes, endpoints, names, security, rules, applications"},
+     "bundles, log, routing, http, discovery, links, routes, endpoints, names, security, rules, "
+     "applications"},
     {SECURITY "{role: verifier, context: bcb-aes-gcm, key: a}\n",
      "n.yaml:6: security.context: a verifier does not decrypt (RFC 9172 §5.1); write role: "
      "acceptor, or bib-hmac-sha2"},
