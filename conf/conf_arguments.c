@@ -356,10 +356,11 @@ static void refuse_misspelt(const struct argp_option *all, size_t len, int argc,
     }
 }
 
+/* A single letter may be the name of a node: helio-ping -c 5 s. */
 static bool is_unit(const char *word)
 {
-    static const char *const units[] = {"ns", "us", "ms",     "s",      "min",    "h",  "d", "B",
-                                        "kB", "MB", "kbit/s", "Mbit/s", "Gbit/s", "GB", NULL};
+    static const char *const units[] = {"ns", "us",     "ms",     "min",    "kB", "MB",
+                                        "GB", "kbit/s", "Mbit/s", "Gbit/s", NULL};
     const char *const *u = units;
     while (*u != NULL && strcmp(*u, word) != 0)
         u++;

@@ -359,7 +359,7 @@ COMMANDS = (
     Command("the configuration without its option", "helio-ping FOLDER/n.yaml ipn:2.128", "n.yaml is a file, which names the node's socket; write --socket FOLDER/n.sock"),
     Command("a file that is not there before the receiver", "helio-send --socket /none gone.txt ipn:2.2001", "the receiver's endpoint comes first: ipn:2.2001 gone.txt"),
     Command("a space before the unit", "helio-ping --socket /none -i 200 ms ipn:2.128", "-i 200 ms: write no space before the unit: 200ms"),
-    Command("a space before the unit of a long option", "helioctl --interval 0.5 s --socket /none top", "--interval 0.5 s: write no space before the unit: 0.5s"),
+    Command("a space before the unit of a long option", "helioctl --interval 500 ms --socket /none top", "--interval 500 ms: write no space before the unit: 500ms"),
     Command("an option without its dashes", "helio-lab FOLDER/lab.yaml up out FOLDER/results", "did you mean --out FOLDER/results?"),
     Command("too many words", "helio-campaign FOLDER/lab.yaml one two", "there are too many words"),
 )
