@@ -181,6 +181,7 @@ struct node {
     struct node_watch watch;
     struct meter_past *past;      /* of all links, as in struct link_meter */
     struct http *http;            /* NULL: it is off */
+    _Atomic uint64_t http_cut;    /* its connections that were closed for later ones */
     struct node_backlog *backlog; /* node_backlog.h; NULL: nobody has asked */
     struct node_events *events;   /* node_events.h; NULL: nobody watches */
     bool earlier_life;            /* the store has been this node's before */

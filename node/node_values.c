@@ -2,6 +2,8 @@
 /* A value is asked from one sample of its link, or of the node. Nothing can fail. */
 #include "node/node_values.h"
 
+#include <stdatomic.h>
+
 #include "cla/seglog.h"
 #include "node/found/found.h"
 #include "node/node_log.h"
@@ -392,6 +394,9 @@ static uint64_t ignored_beacons(const struct discovery_totals *t)
     X(echo_refused, true, s->node->echo_refused, "echo_refused", IN_NODE, NULL, NULL, NULL)        \
     X(echo_unsent, true, s->node->echo_unsent.count, "echo_unsent", IN_NODE, NULL, NULL, NULL)     \
     X(control_refused, true, s->node->refusals.all, "control_refused", IN_NODE, NULL, NULL, NULL)  \
+    X(http_cut, s->node->http != NULL, atomic_load(&s->node->http_cut), "http_cut_off", IN_NODE,   \
+      "http_connections_cut_off_total", "counter",                                                 \
+      "connections of pages and scrapers that were closed for later ones")                         \
     X(store_refused, true, s->node->store_failures, "store_failures", IN_NODE, NULL, NULL, NULL)   \
     X(neighbours, s->node->found != NULL, s->found.neighbours, "neighbours", IN_STATUS,            \
       "discovery_neighbours", "gauge", "neighbours that discovery has heard")                      \

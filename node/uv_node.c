@@ -328,6 +328,7 @@ static int open_http(struct node *n)
                                      .origins = n->config->http.origins,
                                      .page = node_http_page(),
                                      .network_page = node_http_network_page(),
+                                     .cut = &n->http_cut,
                                      .loop = n->loop,
                                      .make = node_http_answer,
                                      .context = n};

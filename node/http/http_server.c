@@ -71,6 +71,8 @@ static void drop_visits(struct http_server *h)
     const tick now = clock_now();
     while ((v = http_visits_drop(&h->visits, now)) != NULL)
         (void)shutdown(v->fd, SHUT_RDWR);
+    if (h->config.cut != NULL)
+        atomic_store(h->config.cut, h->visits.cut);
 }
 
 /* ---- permission ---- */

@@ -17,6 +17,7 @@ struct http_server_config {
     struct http_answer page;            /* of "/" */
     struct http_answer network_page;    /* of "/network"; status 0: there is none */
     struct http_desk *desk;             /* the same */
+    _Atomic uint64_t *cut; /* is set to the number of connections closed for others; or NULL */
 };
 
 /* It serves from now on. 0, or an error with its text. */

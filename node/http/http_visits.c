@@ -100,11 +100,13 @@ struct http_visit *http_visits_drop(struct http_visits *v, tick now)
 {
     size_t most;
     struct http_visit *c = find_least(v, &most);
-    if (v->len <= HTTP_VISITS_MAX && most <= HTTP_VISITS_OF_ONE)
+    const bool enough = v->len <= HTTP_VISITS_MAX && most <= HTTP_VISITS_OF_ONE;
+    if (enough)
         c = find_late(v, now);
     if (c == NULL)
         return NULL;
     assert(v->len > 0);
+    v->cut += !enough;
     c->over = true;
     v->len--;
     count_same(v, c);

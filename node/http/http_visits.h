@@ -9,6 +9,7 @@
 #define NODE_HTTP_VISITS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/list.h"
 #include "base/tick.h"
@@ -32,7 +33,8 @@ struct http_visit {
 
 struct http_visits {
     struct list all;
-    size_t len; /* open connections */
+    size_t len;   /* open connections */
+    uint64_t cut; /* closed because there were too many */
 };
 
 void http_visits_init(struct http_visits *v);

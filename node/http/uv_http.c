@@ -65,6 +65,7 @@ int http_open(struct http **out, const struct http_config *config, char *why, si
                                            .origins = config->origins,
                                            .page = config->page,
                                            .network_page = config->network_page,
+                                           .cut = config->cut,
                                            .desk = &h->desk};
     err = http_server_start(&h->server, &own, why, why_cap);
     if (err < 0) {

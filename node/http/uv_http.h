@@ -15,6 +15,7 @@ struct http_config {
     const char *network, *origins;      /* likewise; NULL: none */
     struct http_answer page;            /* of "/" */
     struct http_answer network_page;    /* of "/network"; status 0: there is none */
+    _Atomic uint64_t *cut; /* is set to the number of connections closed for others; or NULL */
     struct uv_loop_s *loop;
     http_maker *make; /* called in the loop */
     void *context;

@@ -165,7 +165,10 @@ class HttpTest(unittest.TestCase):
             begin = time.monotonic()
             c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=25, source_address=(source, 0))
             c.request("GET", "/metrics")
-            self.assertEqual(c.getresponse().status, 200)
+            answer = c.getresponse()
+            self.assertEqual(answer.status, 200)
+            cut, = re.findall(r"(?m)^heliograph_http_connections_cut_off_total (\d+)$", answer.read().decode())
+            self.assertGreaterEqual(int(cut), 80 - 16)
             c.close()
             self.assertLess(time.monotonic() - begin, 3)  # no place was waited for
 

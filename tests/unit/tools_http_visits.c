@@ -46,6 +46,7 @@ START_TEST(one_address)
     ck_assert_ptr_eq(http_visits_drop(&v, 1), &room[1]); /* room[0] has asked since */
     ck_assert_ptr_null(http_visits_drop(&v, 1));
     ck_assert(!honest->over);
+    ck_assert_uint_eq(v.cut, 1);
 }
 END_TEST
 
@@ -94,6 +95,7 @@ START_TEST(times)
     http_visits_answered(&v, good, begin + HTTP_ANSWER);
     ck_assert_ptr_null(http_visits_drop(&v, begin + HTTP_ANSWER + HTTP_NEXT_REQUEST - 1));
     ck_assert_ptr_eq(http_visits_drop(&v, begin + HTTP_ANSWER + HTTP_NEXT_REQUEST), good);
+    ck_assert_uint_eq(v.cut, 0); /* they were late */
     ck_assert_uint_eq(v.len, 0);
     http_visits_sub(&v, slow);
     http_visits_sub(&v, good);
