@@ -2,7 +2,8 @@
 /*
  * CRC-32C goes 24 bytes at a time through the processor's own instruction where there is one (three
  * independent streams hide its latency of three cycles), else 8 bytes at a time through tables.
- * Joining the streams uses multiplication by powers of x modulo the polynomial. Nothing can fail.
+ * Joining the streams uses multiplication by powers of x modulo the polynomial: for short streams
+ * with the processor's instruction for it. Nothing can fail.
  */
 #include "base/crc.h"
 
@@ -82,12 +83,17 @@ uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
 }
 
 #if PORT_X86_CRC32C
-#include <nmmintrin.h>
+#include <immintrin.h>
 
-enum { STREAM = 4096 };
+enum { STREAM = 4096, SHORT_STREAM = 336 };
 /* power(STREAM) and power(2 * STREAM); the unit test computes them again through crc32c_combine. */
 #define SHIFT_1 UINT32_C(0x35d73a62)
 #define SHIFT_2 UINT32_C(0x28461564)
+
+/* x^(8 n - 33) for n = SHORT_STREAM and twice that: the product of a CRC with it, as a word of
+ * data, has the CRC n octets later. */
+#define SHORT_1 UINT32_C(0xa60ce07b)
+#define SHORT_2 UINT32_C(0xcec3662e)
 
 static uint64_t load_word(const uint8_t *p)
 {
@@ -117,11 +123,37 @@ __attribute__((target("sse4.2"))) static uint32_t hardware_update(uint32_t crc, 
     return crc;
 }
 
+__attribute__((target("sse4.2,pclmul"))) static uint32_t move_crc(uint64_t crc, uint32_t by)
+{
+    __m128i product =
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)crc), _mm_cvtsi32_si128((int)by), 0x00);
+    return (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
+}
+
+/* Of 3 * SHORT_STREAM octets: a segment of usual length. */
+__attribute__((target("sse4.2,pclmul"))) static uint32_t short_update(uint32_t crc,
+                                                                      const uint8_t *p)
+{
+    uint64_t a = crc, b = 0, c = 0;
+    for (size_t i = 0; i < SHORT_STREAM; i += 8) {
+        a = _mm_crc32_u64(a, load_word(p + i));
+        b = _mm_crc32_u64(b, load_word(p + SHORT_STREAM + i));
+        c = _mm_crc32_u64(c, load_word(p + 2 * (size_t)SHORT_STREAM + i));
+    }
+    return move_crc(a, SHORT_2) ^ move_crc(b, SHORT_1) ^ (uint32_t)c;
+}
+
 uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 {
-    if (__builtin_cpu_supports("sse4.2"))
-        return ~hardware_update(~crc, data, len);
-    return crc32c_portable(crc, data, len);
+    enum { THREE = 3 * SHORT_STREAM };
+    const uint8_t *p = data;
+    if (!__builtin_cpu_supports("sse4.2"))
+        return crc32c_portable(crc, data, len);
+    crc = ~crc;
+    if (__builtin_cpu_supports("pclmul"))
+        for (; len >= THREE && len < 3 * (size_t)STREAM; p += THREE, len -= THREE)
+            crc = short_update(crc, p);
+    return ~hardware_update(crc, p, len);
 }
 #else
 uint32_t crc32c(uint32_t crc, const void *data, size_t len)

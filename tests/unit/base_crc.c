@@ -25,8 +25,8 @@ START_TEST(parts_and_combinations)
     rng_init(&r, 8);
     for (size_t i = 0; i < N; i++)
         data[i] = (uint8_t)rng_u64(&r);
-    for (int k = 0; k < 200; k++) {
-        size_t len = rng_below(&r, k < 100 ? 64 : N), cut = rng_below(&r, len + 1);
+    for (int k = 0; k < 400; k++) {
+        size_t len = rng_below(&r, k < 100 ? 64 : k < 300 ? 4096 : N), cut = rng_below(&r, len + 1);
         uint32_t whole = crc32c(0, data, len);
         ck_assert_uint_eq(crc32c_portable(0, data, len), whole);
         ck_assert_uint_eq(crc32c(crc32c(0, data, cut), data + cut, len - cut), whole);
