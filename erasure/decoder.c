@@ -46,6 +46,13 @@ static struct rs16_kind kind_of(const struct erasure_config *c)
                               .kept = 1};
 }
 
+/* Of ERASURE_RS they begin with lines of the cache, as the stripes that are read of them do. */
+static size_t symbol_of(const struct erasure_config *c)
+{
+    size_t symbol = erasure_symbol_max(c), lines = (symbol + GF16_ALIGNMENT - 1) / GF16_ALIGNMENT;
+    return c->codec == ERASURE_RS ? lines * GF16_ALIGNMENT : symbol;
+}
+
 static int new_code(struct erasure_decoder *d)
 {
     if (d->config.codec == ERASURE_RS8)
@@ -56,7 +63,7 @@ static int new_code(struct erasure_decoder *d)
 
 uint64_t erasure_decoder_bytes(const struct erasure_config *c)
 {
-    uint64_t symbol = erasure_symbol_max(c), matrices = c->matrices * symbols_of(c) * (symbol + 1);
+    uint64_t symbol = symbol_of(c), matrices = c->matrices * symbols_of(c) * (symbol + 1);
     if (c->codec == ERASURE_RS) {
         const struct rs16_kind k = kind_of(c);
         return matrices + rs16_repair_bytes(&k);
@@ -72,13 +79,15 @@ int erasure_decoder_new(struct erasure_decoder **out, const struct erasure_confi
     if (d == NULL)
         return HELIO_ENOMEM;
     d->config = *config;
-    d->symbol = erasure_symbol_max(config);
+    d->symbol = symbol_of(config);
     d->matrices = calloc(config->matrices, sizeof *d->matrices);
     memset(d->ended, 0xff, sizeof d->ended);
     bool ok = d->matrices != NULL && new_code(d) == 0;
     for (unsigned i = 0; ok && i < config->matrices; i++) {
         struct matrix *m = &d->matrices[i];
-        m->symbols = malloc(symbols_of(config) * d->symbol); /* untouched pages cost nothing */
+        size_t octets = symbols_of(config) * d->symbol + GF16_ALIGNMENT - 1;
+        /* untouched pages cost nothing */
+        m->symbols = aligned_alloc(GF16_ALIGNMENT, octets / GF16_ALIGNMENT * GF16_ALIGNMENT);
         m->present = malloc(symbols_of(config));
         ok = m->symbols != NULL && m->present != NULL;
     }
@@ -454,7 +463,7 @@ static bool fits_config(const struct erasure_decoder *d, const struct packet_hea
     if (!h->repair)
         return h->index < c->span && len <= c->segment_max;
     if (h->depth != c->depth || h->segments == 0 || h->segments > c->span || h->rows == 0 ||
-        h->rows > c->rows || len <= ERASURE_SYMBOL_HEAD || len > d->symbol)
+        h->rows > c->rows || len <= ERASURE_SYMBOL_HEAD || len > erasure_symbol_max(c))
         return false;
     if (h->wide)
         return len % GF16_GROUP == 0 && h->full_segments == c->span && h->full_rows == c->rows &&

@@ -169,7 +169,7 @@ const char *erasure_config_set(struct erasure_config *c, unsigned span, double r
 /* NULL, or a text that says what is out of range. */
 const char *erasure_config_problem(const struct erasure_config *c);
 
-/* Octets of memory that a sender, or a receiver, may use. */
+/* Octets of memory that a sender, or a receiver, may use with the arithmetic math16. */
 uint64_t erasure_encoder_bytes(const struct erasure_config *c);
 uint64_t erasure_decoder_bytes(const struct erasure_config *c);
 

@@ -2,7 +2,7 @@
 /*
  * A product by a constant adds coordinates: all sums of four neighbouring ones are made once, and
  * each coordinate of the product is the sum of four of those. Half of the work are reads from the
- * first-level cache. Other arithmetic is in gf16_avx2.c.
+ * first-level cache. Other arithmetic is in gf16_avx2.c and gf16_avx512.c.
  */
 #include "erasure/gf16.h"
 
@@ -11,12 +11,12 @@
 
 #include "base/port.h"
 
-enum { VECTOR = GF16_STRIPE / GF16_BITS, NIBBLES = GF16_BITS / 4, LANES = VECTOR / 8 };
+/* Octets of a coordinate, and of all sixteen. */
+enum { VECTOR = 16, STRIPE = VECTOR * GF16_BITS, NIBBLES = GF16_BITS / 4, HALF = GF16_GROUP / 2 };
 
-/* Stripes are as aligned as malloc makes them. */
-typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(16), may_alias));
+typedef uint64_t vector __attribute__((vector_size(VECTOR), may_alias));
 
-static_assert(sizeof(struct gf16_stripe) == GF16_STRIPE && sizeof(vector) == VECTOR, "no gaps");
+static_assert(STRIPE <= GF16_STRIPE_MAX && sizeof(vector) == VECTOR, "no gaps");
 
 /* ---- the field ---- */
 
@@ -116,17 +116,17 @@ uint16_t gf16_inverse(const struct gf16 *f, uint16_t a)
 
 /* ---- stripes ---- */
 
-static PORT_INLINE vector *planes(struct gf16_stripe *x)
+static PORT_INLINE vector *planes(uint8_t *x)
 {
-    return (vector *)x->plane;
+    return (vector *)(void *)x;
 }
 
-static PORT_INLINE const vector *const_planes(const struct gf16_stripe *x)
+static PORT_INLINE const vector *const_planes(const uint8_t *x)
 {
-    return (const vector *)x->plane;
+    return (const vector *)(const void *)x;
 }
 
-static PORT_INLINE void add_stripe(struct gf16_stripe *to, const struct gf16_stripe *from)
+static PORT_INLINE void add_stripe(uint8_t *to, const uint8_t *from)
 {
     for (unsigned p = 0; p < GF16_BITS; p++)
         planes(to)[p] ^= const_planes(from)[p];
@@ -147,65 +147,86 @@ static PORT_INLINE void make_sums(vector *sums, const vector *from)
         sums[8 + n] = from[3] ^ sums[n];
 }
 
-/* to += by * from */
-static PORT_INLINE void add_product(const struct gf16 *f, unsigned by, struct gf16_stripe *to,
-                                    const struct gf16_stripe *from)
+/* Where the four sums of each coordinate of a product are: octets behind the first sum. */
+struct places {
+    uint16_t at[GF16_BITS][NIBBLES];
+};
+
+static PORT_INLINE void find_places(const struct gf16 *f, struct places *p, unsigned by)
 {
-    vector sums[NIBBLES][16];
     const uint16_t *low = f->low[by & 255].row, *high = f->high[by >> 8].row;
-    for (unsigned n = 0; n < NIBBLES; n++)
-        make_sums(sums[n], const_planes(from) + 4 * n);
-    for (unsigned p = 0; p < GF16_BITS; p++) {
-        unsigned row = low[p] ^ high[p];
-        planes(to)[p] ^= sums[0][row & 15] ^ sums[1][row >> 4 & 15] ^ sums[2][row >> 8 & 15] ^
-                         sums[3][row >> 12];
+    for (unsigned r = 0; r < GF16_BITS; r++) {
+        unsigned row = low[r] ^ high[r];
+        for (unsigned n = 0; n < NIBBLES; n++)
+            p->at[r][n] = (uint16_t)((16 * n + (row >> 4 * n & 15)) * VECTOR);
     }
 }
 
-static void ifft_portable(const struct gf16 *f, struct gf16_stripe *x, unsigned size,
+/* to += the factor * from */
+static PORT_INLINE void add_product(const struct places *places, uint8_t *to, const uint8_t *from)
+{
+    vector sums[NIBBLES][16];
+    for (unsigned n = 0; n < NIBBLES; n++)
+        make_sums(sums[n], const_planes(from) + 4 * n);
+    for (unsigned r = 0; r < GF16_BITS; r++) {
+        const uint16_t *at = places->at[r];
+        const uint8_t *first = (const uint8_t *)sums;
+        planes(to)[r] ^= *const_planes(first + at[0]) ^ *const_planes(first + at[1]) ^
+                         *const_planes(first + at[2]) ^ *const_planes(first + at[3]);
+    }
+}
+
+static void ifft_portable(const struct gf16 *f, uint8_t *x, size_t apart, unsigned size,
                           unsigned start, unsigned shift, size_t len)
 {
     (void)len; /* coordinates are computed as a whole */
+    struct places places;
     for (unsigned layer = 0; layer < size; layer++)
         for (unsigned block = 0; block < 1u << size; block += 2u << layer) {
             unsigned by = (start + (block << shift)) >> (layer + shift);
+            find_places(f, &places, by);
             for (unsigned i = block; i < block + (1u << layer); i++) {
-                struct gf16_stripe *a = x + i, *b = a + (1u << layer);
+                uint8_t *a = x + i * apart, *b = a + (apart << layer);
                 add_stripe(b, a);
                 if (by != 0)
-                    add_product(f, by, a, b);
+                    add_product(&places, a, b);
             }
         }
 }
 
-static void fft_portable(const struct gf16 *f, struct gf16_stripe *x, unsigned size, unsigned start,
-                         unsigned shift, size_t len)
+static void fft_portable(const struct gf16 *f, uint8_t *x, size_t apart, unsigned size,
+                         unsigned start, unsigned shift, size_t len)
 {
     (void)len;
+    struct places places;
     for (unsigned layer = size; layer-- > 0;)
         for (unsigned block = 0; block < 1u << size; block += 2u << layer) {
             unsigned by = (start + (block << shift)) >> (layer + shift);
+            find_places(f, &places, by);
             for (unsigned i = block; i < block + (1u << layer); i++) {
-                struct gf16_stripe *a = x + i, *b = a + (1u << layer);
+                uint8_t *a = x + i * apart, *b = a + (apart << layer);
                 if (by != 0)
-                    add_product(f, by, a, b);
+                    add_product(&places, a, b);
                 add_stripe(b, a);
             }
         }
 }
 
-static void scale_portable(const struct gf16 *f, struct gf16_stripe *x, uint16_t by, size_t len)
+static void scale_portable(const struct gf16 *f, uint8_t *x, uint16_t by, size_t len)
 {
     (void)len;
-    struct gf16_stripe product = {0};
-    add_product(f, by, &product, x);
-    *x = product;
+    struct places places;
+    vector product[GF16_BITS] = {{0}};
+    find_places(f, &places, by);
+    add_product(&places, (uint8_t *)product, x);
+    memcpy(x, product, STRIPE);
 }
 
-static void add_portable(struct gf16_stripe *to, const struct gf16_stripe *from, size_t len)
+static void add_portable(uint8_t *to, const uint8_t *from, size_t apart, unsigned count, size_t len)
 {
     (void)len;
-    add_stripe(to, from);
+    for (size_t i = 0; i < count; i++)
+        add_stripe(to + i * apart, from + i * apart);
 }
 
 /* ---- octets ---- */
@@ -239,46 +260,47 @@ static PORT_INLINE void put_u64(uint8_t *p, uint64_t v)
 }
 
 /* Group 8 l + k is in lane l, octet k of each coordinate. */
-static void load_portable(struct gf16_stripe *x, const uint8_t *octets, size_t len)
+static void load_portable(uint8_t *x, const uint8_t *octets, size_t len)
 {
-    uint8_t whole[GF16_STRIPE];
-    assert(len <= GF16_STRIPE);
-    if (len < GF16_STRIPE) {
-        memset(whole + len, 0, GF16_STRIPE - len);
+    uint8_t whole[STRIPE];
+    assert(len <= STRIPE);
+    if (len < STRIPE) {
+        memset(whole + len, 0, STRIPE - len);
         if (len > 0)
             memcpy(whole, octets, len);
         octets = whole;
     }
     for (unsigned group = 0; group < VECTOR; group++)
         for (unsigned half = 0; half < 2; half++)
-            x->plane[8 * half + group % 8][group / 8] =
-                get_u64(octets + (size_t)GF16_GROUP * group + (size_t)8 * half);
+            planes(x)[HALF * half + group % HALF][group / HALF] =
+                get_u64(octets + (size_t)GF16_GROUP * group + (size_t)HALF * half);
     transpose(planes(x));
-    transpose(planes(x) + 8);
+    transpose(planes(x) + HALF);
 }
 
-static void store_portable(const struct gf16_stripe *x, uint8_t *octets, size_t len)
+static void store_portable(const uint8_t *x, uint8_t *octets, size_t len)
 {
-    struct gf16_stripe turned = *x;
-    uint8_t whole[GF16_STRIPE], *to = len < GF16_STRIPE ? whole : octets;
-    assert(len <= GF16_STRIPE);
-    transpose(planes(&turned));
-    transpose(planes(&turned) + 8);
+    vector turned[GF16_BITS];
+    uint8_t whole[STRIPE], *to = len < STRIPE ? whole : octets;
+    assert(len <= STRIPE);
+    memcpy(turned, x, STRIPE);
+    transpose(turned);
+    transpose(turned + HALF);
     for (unsigned group = 0; group < VECTOR; group++)
         for (unsigned half = 0; half < 2; half++)
-            put_u64(to + (size_t)GF16_GROUP * group + (size_t)8 * half,
-                    turned.plane[8 * half + group % 8][group / 8]);
-    if (len > 0 && len < GF16_STRIPE)
+            put_u64(to + (size_t)GF16_GROUP * group + (size_t)HALF * half,
+                    turned[HALF * half + group % HALF][group / HALF]);
+    if (len > 0 && len < STRIPE)
         memcpy(octets, whole, len);
 }
 
-const struct gf16_math gf16_portable = {"portable",    GF16_STRIPE,    ifft_portable,
-                                        fft_portable,  scale_portable, add_portable,
-                                        load_portable, store_portable};
+const struct gf16_math gf16_portable = {"portable",    STRIPE,        STRIPE,
+                                        ifft_portable, fft_portable,  scale_portable,
+                                        add_portable,  load_portable, store_portable};
 
 const struct gf16_math *gf16_available(unsigned i)
 {
-    const struct gf16_math *const all[] = {&gf16_portable, gf16_avx2(), gf16_gfni()};
+    const struct gf16_math *const all[] = {&gf16_portable, gf16_avx2(), gf16_gfni(), gf16_avx512()};
     for (unsigned n = 0; n < sizeof all / sizeof all[0]; n++)
         if (all[n] != NULL && i-- == 0)
             return all[n];

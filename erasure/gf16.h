@@ -8,8 +8,9 @@
  * 2010).
  *
  * Symbols are groups of 16 octets; octet p of a group holds coordinate p of eight elements. A
- * stripe is 32 groups, sorted by coordinate. So a product by a constant is a sum of coordinates,
- * and vectors of any length can do it.
+ * stripe is some groups of a symbol, sorted by coordinate. So a product by a constant is a sum of
+ * coordinates, and vectors of any length can do it. Stripes of few octets keep a transform of many
+ * symbols in the second-level cache.
  */
 #ifndef ERASURE_GF16_H
 #define ERASURE_GF16_H
@@ -19,12 +20,9 @@
 
 enum { GF16_BITS = 16, GF16_SIZE = 1 << GF16_BITS, GF16_ORDER = GF16_SIZE - 1 };
 
-#define GF16_GROUP 16   /* octets; the length of a symbol is a multiple of it */
-#define GF16_STRIPE 512 /* octets */
-
-struct gf16_stripe {
-    uint64_t plane[GF16_BITS][GF16_STRIPE / GF16_BITS / 8];
-};
+#define GF16_GROUP 16       /* octets; the length of a symbol is a multiple of it */
+#define GF16_STRIPE_MAX 512 /* octets */
+#define GF16_ALIGNMENT 64   /* octets: of stripes, for the fastest work; 16 is enough */
 
 /* Bit i of row[r]: the product has coordinate r of the factor's coordinate i. */
 struct gf16_factor {
@@ -50,10 +48,10 @@ uint16_t gf16_multiply(const struct gf16 *f, uint16_t a, uint16_t b);
 uint16_t gf16_inverse(const struct gf16 *f, uint16_t a); /* a is not 0 */
 
 /*
- * Transforms of 2^size stripes. Stripe i is at position start + (i << shift). `start` is a multiple
- * of 2^(size + shift), but for its lowest `shift` bits. gf16_math.ifft turns values at these
- * positions into coefficients of the novel basis (the layers `shift` to shift + size - 1 of a
- * transform), fft is its inverse.
+ * Transforms of 2^size stripes, which begin `apart` octets apart. Stripe i is at position start +
+ * (i << shift). `start` is a multiple of 2^(size + shift), but for its lowest `shift` bits.
+ * gf16_math.ifft turns values at these positions into coefficients of the novel basis (the layers
+ * `shift` to shift + size - 1 of a transform), fft is its inverse.
  *
  * Only the arithmetic itself knows what is where in a stripe: zeros are zeros, and the first `len`
  * octets of a symbol are in the first `len` octets of its stripe, rounded up to a multiple of
@@ -61,19 +59,21 @@ uint16_t gf16_inverse(const struct gf16 *f, uint16_t a); /* a is not 0 */
  */
 struct gf16_math {
     const char *name;
-    unsigned unit; /* octets; it divides GF16_STRIPE */
-    void (*ifft)(const struct gf16 *f, struct gf16_stripe *x, unsigned size, unsigned start,
+    unsigned stripe; /* octets, at most GF16_STRIPE_MAX */
+    unsigned unit;   /* octets; it divides the stripe */
+    void (*ifft)(const struct gf16 *f, uint8_t *x, size_t apart, unsigned size, unsigned start,
                  unsigned shift, size_t len);
-    void (*fft)(const struct gf16 *f, struct gf16_stripe *x, unsigned size, unsigned start,
+    void (*fft)(const struct gf16 *f, uint8_t *x, size_t apart, unsigned size, unsigned start,
                 unsigned shift, size_t len);
-    void (*scale)(const struct gf16 *f, struct gf16_stripe *x, uint16_t by, size_t len);
-    void (*add)(struct gf16_stripe *to, const struct gf16_stripe *from, size_t len);
-    /* len is 0 to GF16_STRIPE octets; zeros follow them in the stripe */
-    void (*load)(struct gf16_stripe *x, const uint8_t *octets, size_t len);
-    void (*store)(const struct gf16_stripe *x, uint8_t *octets, size_t len);
+    void (*scale)(const struct gf16 *f, uint8_t *x, uint16_t by, size_t len);
+    /* to `count` stripes as many others, all `apart` octets apart */
+    void (*add)(uint8_t *to, const uint8_t *from, size_t apart, unsigned count, size_t len);
+    /* len is 0 to `stripe` octets; zeros follow them in the stripe */
+    void (*load)(uint8_t *x, const uint8_t *octets, size_t len);
+    void (*store)(const uint8_t *x, uint8_t *octets, size_t len);
 };
 
-/* Octets of a stripe that hold this many of a symbol, at most GF16_STRIPE. */
+/* Octets of a stripe that hold this many of a symbol, at most `stripe`. */
 static inline size_t gf16_used(const struct gf16_math *m, size_t len)
 {
     return (len + m->unit - 1) / m->unit * m->unit;
@@ -84,8 +84,10 @@ extern const struct gf16_math gf16_portable;
 const struct gf16_math *gf16_available(unsigned i);
 const struct gf16_math *gf16_fastest(void);
 
-/* Private: those of gf16_avx2.c; NULL when this processor has no such instructions. */
+/* Private: those of gf16_avx2.c and gf16_avx512.c; NULL when this processor has no such
+ * instructions. */
 const struct gf16_math *gf16_avx2(void);
 const struct gf16_math *gf16_gfni(void);
+const struct gf16_math *gf16_avx512(void);
 
 #endif

@@ -29,12 +29,12 @@ struct rs16_encoder {
     struct rs16_kind kind;
     struct cut cut;
     unsigned stripes;
-    struct gf16_stripe *blocks[2]; /* stripe s of symbol i at s * M + i, M as of kind.largest */
-    struct gf16_stripe *sums;      /* a ring of `kept`, of one codeword each */
-    unsigned place;                /* of the one that is worked on */
-    unsigned filling, filled;      /* the block that is filled, and its symbols */
-    unsigned whole;                /* whole blocks of this codeword before it */
-    unsigned pace;                 /* cost of the work with each symbol */
+    uint8_t *blocks[2];       /* for each stripe a block of M symbols, M as of kind.largest */
+    uint8_t *sums;            /* a ring of `kept`, of one codeword each */
+    unsigned place;           /* of the one that is worked on */
+    unsigned filling, filled; /* the block that is filled, and its symbols */
+    unsigned whole;           /* whole blocks of this codeword before it */
+    unsigned pace;            /* cost of the work with each symbol */
     /* the work: blocks of 2^cut.log_m symbols of one of `blocks`, and then the sum's transform */
     enum encoder_phase phase;
     unsigned symbols, first; /* in the block; block number of its first ones in the codeword */
@@ -44,16 +44,16 @@ struct rs16_encoder {
 
 static unsigned job_cost(const struct rs16_kind *k)
 {
-    struct cut c;
+    struct cut c = {.kind = k};
     cut_set(&c, k->largest.log_m);
-    return 2 * stripes_of(k->symbol_max) *
+    return 2 * stripes_of(k, k->symbol_max) *
            (leaves_of(&c) * leaf_cost(&c) + leaf_of(&c) * column_cost(&c));
 }
 
 uint64_t rs16_encoder_bytes(const struct rs16_kind *k)
 {
-    return sizeof(struct rs16_encoder) + CUT_COLUMN_MAX * sizeof(struct gf16_stripe) +
-           (2 + (uint64_t)k->kept) * stripes_of(k->symbol_max) * block_of(k);
+    return sizeof(struct rs16_encoder) +
+           (2 + (uint64_t)k->kept) * stripes_of(k, k->symbol_max) * block_of(k);
 }
 
 int rs16_encoder_new(struct rs16_encoder **out, const struct rs16_kind *k)
@@ -64,14 +64,13 @@ int rs16_encoder_new(struct rs16_encoder **out, const struct rs16_kind *k)
         return HELIO_ENOMEM;
     e->kind = *k;
     e->cut.kind = &e->kind;
-    e->stripes = stripes_of(k->symbol_max);
+    e->stripes = stripes_of(k, k->symbol_max);
     unsigned m = 1u << k->largest.log_m, least = m < k->largest.data / 2 ? m : k->largest.data / 2;
     e->pace = 2 * job_cost(k) / (least > 0 ? least : 1) + 1;
-    e->blocks[0] = malloc(e->stripes * block_of(k));
-    e->blocks[1] = malloc(e->stripes * block_of(k));
-    e->sums = malloc(k->kept * e->stripes * block_of(k));
-    e->cut.column = malloc(CUT_COLUMN_MAX * sizeof *e->cut.column);
-    if (e->blocks[0] == NULL || e->blocks[1] == NULL || e->sums == NULL || e->cut.column == NULL) {
+    e->blocks[0] = cut_blocks(k, e->stripes);
+    e->blocks[1] = cut_blocks(k, e->stripes);
+    e->sums = cut_blocks(k, (size_t)k->kept * e->stripes);
+    if (e->blocks[0] == NULL || e->blocks[1] == NULL || e->sums == NULL) {
         rs16_encoder_free(e);
         return HELIO_ENOMEM;
     }
@@ -86,7 +85,6 @@ void rs16_encoder_free(struct rs16_encoder *e)
     free(e->blocks[0]);
     free(e->blocks[1]);
     free(e->sums);
-    free(e->cut.column);
     free(e);
 }
 
@@ -95,17 +93,16 @@ bool rs16_encoder_busy(const struct rs16_encoder *e)
     return e->phase != ENCODER_IDLE;
 }
 
-static struct gf16_stripe *stripe_at(const struct rs16_encoder *e, struct gf16_stripe *of,
-                                     unsigned stripe)
+static uint8_t *stripe_at(const struct rs16_encoder *e, uint8_t *of, size_t stripe)
 {
-    return of + ((size_t)stripe << e->kind.largest.log_m);
+    return of + stripe * block_of(&e->kind);
 }
 
 /* The same of the repair symbols at a place. */
-static struct gf16_stripe *sum_at(const struct rs16_encoder *e, unsigned place, unsigned stripe)
+static uint8_t *sum_at(const struct rs16_encoder *e, unsigned place, unsigned stripe)
 {
     assert(place < e->kind.kept && stripe < e->stripes);
-    return stripe_at(e, e->sums, place * e->stripes + stripe);
+    return stripe_at(e, e->sums, (size_t)place * e->stripes + stripe);
 }
 
 /* The work on what was filled begins; the other place is filled next. */
@@ -137,9 +134,9 @@ bool rs16_encoder_add(struct rs16_encoder *e, const uint8_t *symbol, size_t len)
     if (e->filled == m)
         overwrites = start_job(e, e->kind.largest.log_m, false);
     for (unsigned s = 0; s < e->stripes; s++) {
-        size_t from = (size_t)s * GF16_STRIPE, n = len > from ? len - from : 0;
-        e->kind.math->load(stripe_at(e, e->blocks[e->filling], s) + e->filled,
-                           n > 0 ? symbol + from : symbol, n < GF16_STRIPE ? n : GF16_STRIPE);
+        size_t stripe = e->kind.math->stripe, from = s * stripe, n = len > from ? len - from : 0;
+        e->kind.math->load(stripe_at(e, e->blocks[e->filling], s) + cut_at(&e->kind, e->filled),
+                           n > 0 ? symbol + from : symbol, n < stripe ? n : stripe);
     }
     e->filled++;
     rs16_encoder_work(e, e->pace);
@@ -157,14 +154,25 @@ bool rs16_encoder_end(struct rs16_encoder *e, unsigned repairs)
 }
 
 /* The part of a block behind its last symbol is zero. */
-static void block_leaf(struct rs16_encoder *e, struct gf16_stripe *x, unsigned in_block)
+static void block_leaf(struct rs16_encoder *e, uint8_t *x, unsigned in_block)
 {
     unsigned leaf = leaf_of(&e->cut), at = e->step * leaf;
     unsigned full = in_block > at ? in_block - at : 0;
     if (full < leaf)
-        memset(x + at + full, 0, (leaf - full) * sizeof *x);
+        memset(x + cut_at(&e->kind, at) + (size_t)full * e->kind.math->stripe, 0,
+               (size_t)(leaf - full) * e->kind.math->stripe);
     if (full > 0)
         cut_leaf_ifft(&e->cut, x, e->step, (e->first + e->block + 1) << e->cut.log_m);
+}
+
+/* The rest of the inverse transform of a block, which is added to the sum. */
+static void block_column(struct rs16_encoder *e, uint8_t *x, uint8_t *sum, unsigned start)
+{
+    cut_column_ifft(&e->cut, x, e->step, start);
+    if (e->first + e->block > 0)
+        cut_column_add(&e->cut, x, sum, e->step);
+    else
+        cut_column_copy(&e->cut, x, sum, e->step);
 }
 
 static unsigned encoder_step(struct rs16_encoder *e)
@@ -172,15 +180,15 @@ static unsigned encoder_step(struct rs16_encoder *e)
     const struct cut *c = &e->cut;
     unsigned before = e->block << c->log_m, start = (e->first + e->block + 1) << c->log_m, cost;
     unsigned in_block = e->symbols - before < 1u << c->log_m ? e->symbols - before : 1u << c->log_m;
-    struct gf16_stripe *x = stripe_at(e, e->blocks[1 - e->filling], e->stripe) + before;
-    struct gf16_stripe *sum = sum_at(e, e->place, e->stripe);
+    uint8_t *x = stripe_at(e, e->blocks[1 - e->filling], e->stripe) + cut_at(&e->kind, before);
+    uint8_t *sum = sum_at(e, e->place, e->stripe);
     bool columns = e->phase == BLOCK_COLUMNS || e->phase == SUM_COLUMNS;
     if (e->phase == BLOCK_LEAVES)
         block_leaf(e, x, in_block);
     else if (e->phase == BLOCK_COLUMNS)
-        cut_column_ifft(c, x, sum, e->step, start, e->first + e->block > 0);
+        block_column(e, x, sum, start);
     else if (e->phase == SUM_COLUMNS)
-        cut_column_fft(c, sum, sum, e->step, 0);
+        cut_column_fft(c, sum, e->step, 0);
     else
         cut_leaf_fft(c, sum, e->step, 0);
     cost = columns ? column_cost(c) : leaf_cost(c);
@@ -220,7 +228,8 @@ void rs16_encoder_read(const struct rs16_encoder *e, unsigned place, unsigned re
 {
     assert(place != e->place || !rs16_encoder_busy(e));
     assert(repair < e->kind.largest.repairs && len <= e->kind.symbol_max);
-    for (size_t from = 0; from < len; from += GF16_STRIPE)
-        e->kind.math->store(sum_at(e, place, (unsigned)(from / GF16_STRIPE)) + repair,
-                            symbol + from, len - from < GF16_STRIPE ? len - from : GF16_STRIPE);
+    size_t stripe = e->kind.math->stripe;
+    for (size_t from = 0; from < len; from += stripe)
+        e->kind.math->store(sum_at(e, place, (unsigned)(from / stripe)) + cut_at(&e->kind, repair),
+                            symbol + from, len - from < stripe ? len - from : stripe);
 }

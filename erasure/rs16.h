@@ -6,8 +6,7 @@
  * to zero. So any symbols, as many as there are data symbols, determine the others.
  *
  * A step of work is a part of a transform of M symbols. Each call does steps until their cost
- * reaches `budget`, in products of stripes (GF16_STRIPE octets); no step costs more than
- * RS16_STEP_MAX.
+ * reaches `budget`, in products of RS16_COST_OCTETS; no step costs more than RS16_STEP_MAX.
  */
 #ifndef ERASURE_RS16_H
 #define ERASURE_RS16_H
@@ -16,6 +15,7 @@
 
 #include "erasure/gf16.h"
 
+#define RS16_COST_OCTETS 512
 #define RS16_STEP_MAX 4096
 
 struct rs16_shape {

@@ -66,12 +66,12 @@ enum repair_phase {
     REPAIR_IDLE,
     LOCATE_LOST,   /* transforms of the lost positions, */
     LOCATE_LOGS,   /* and of the logarithms, */
-    LOCATE_BACK,   /* and back: the logarithm of L(x), of L'(x) at the lost ones */
+    LOCATE_BACK,   /* and back: L(x), 1 / L'(x) at the lost ones */
     GATHER_LEAVES, /* S */
     GATHER_COLUMNS,
     SPREAD_COLUMNS,
     SPREAD_LEAVES,
-    SPREAD_BACK, /* Z */
+    SPREAD_BACK, /* Z, which replaces S */
     GIVE_COLUMNS,
     GIVE_LEAVES
 };
@@ -84,11 +84,12 @@ struct rs16_repair {
     enum repair_phase phase;
     unsigned stripe, block, step;
     unsigned blocks;       /* the one of the repair symbols included */
+    unsigned last;         /* the last of them with lost data symbols */
     unsigned size, layers; /* of the locator: 2^layers positions */
     uint8_t *lost;         /* flags of positions */
     uint16_t *locator, *logs;
-    unsigned logs_layers; /* `logs` is the transform of so many layers; 0: it is none */
-    struct gf16_stripe *syndrome, *values, *z;
+    unsigned logs_layers;       /* `logs` is the transform of so many layers; 0: it is none */
+    uint8_t *syndrome, *values; /* blocks */
 };
 
 static unsigned locator_max(const struct rs16_kind *k)
@@ -101,8 +102,7 @@ static unsigned locator_max(const struct rs16_kind *k)
 
 uint64_t rs16_repair_bytes(const struct rs16_kind *k)
 {
-    return sizeof(struct rs16_repair) + CUT_COLUMN_MAX * sizeof(struct gf16_stripe) +
-           3 * block_of(k) + 5 * (uint64_t)locator_max(k);
+    return sizeof(struct rs16_repair) + 2 * (uint64_t)block_of(k) + 5 * (uint64_t)locator_max(k);
 }
 
 int rs16_repair_new(struct rs16_repair **out, const struct rs16_kind *k)
@@ -115,12 +115,10 @@ int rs16_repair_new(struct rs16_repair **out, const struct rs16_kind *k)
     r->lost = malloc(locator_max(k));
     r->locator = malloc(locator_max(k) * sizeof *r->locator);
     r->logs = malloc(locator_max(k) * sizeof *r->logs);
-    r->syndrome = malloc(block_of(k));
-    r->values = malloc(block_of(k));
-    r->z = malloc(block_of(k));
-    r->cut.column = malloc(CUT_COLUMN_MAX * sizeof *r->cut.column);
+    r->syndrome = cut_blocks(k, 1);
+    r->values = cut_blocks(k, 1);
     if (r->lost == NULL || r->locator == NULL || r->logs == NULL || r->syndrome == NULL ||
-        r->values == NULL || r->z == NULL || r->cut.column == NULL) {
+        r->values == NULL) {
         rs16_repair_free(r);
         return HELIO_ENOMEM;
     }
@@ -137,14 +135,32 @@ void rs16_repair_free(struct rs16_repair *r)
     free(r->logs);
     free(r->syndrome);
     free(r->values);
-    free(r->z);
-    free(r->cut.column);
     free(r);
 }
 
 static unsigned m_of(const struct rs16_repair *r)
 {
     return 1u << r->cut.log_m;
+}
+
+static unsigned count_lost(const struct rs16_repair *r, unsigned from, unsigned until)
+{
+    unsigned lost = 0;
+    for (unsigned i = from; i < until; i++)
+        lost += r->lost[i];
+    return lost;
+}
+
+/* The next block of data symbols of which some are lost; `blocks` if there is none. */
+static unsigned next_lost(const struct rs16_repair *r, unsigned block)
+{
+    unsigned m = m_of(r), end = m + r->shape.data;
+    for (; block < r->blocks; block++) {
+        unsigned from = block * m, until = from + m < end ? from + m : end;
+        if (count_lost(r, from, until) > 0)
+            break;
+    }
+    return block;
 }
 
 void rs16_repair_start(struct rs16_repair *r, const struct rs16_shape *s,
@@ -167,6 +183,9 @@ void rs16_repair_start(struct rs16_repair *r, const struct rs16_shape *s,
     for (unsigned i = 0; i < s->data; i++)
         lost += r->lost[m + i] = !symbols->has_data[i];
     assert(lost <= m);
+    r->last = 0;
+    for (unsigned block = 1; block < r->blocks; block++)
+        r->last = next_lost(r, block) == block ? block : r->last;
     for (unsigned i = 0; i < r->size; i++)
         r->locator[i] = r->lost[i];
     r->stripe = r->block = r->step = 0;
@@ -211,6 +230,15 @@ static bool begin_logs(struct rs16_repair *r)
     return true;
 }
 
+/* Of logarithms: what a value is multiplied by. L(x), and 1 / L'(x) at the lost positions. */
+static void take_powers(struct rs16_repair *r)
+{
+    for (unsigned i = 0; i < r->size; i++) {
+        unsigned log = r->locator[i] % GF16_ORDER;
+        r->locator[i] = r->kind.field->exp[r->lost[i] && log > 0 ? GF16_ORDER - log : log];
+    }
+}
+
 static unsigned locate_step(struct rs16_repair *r)
 {
     walsh_layer(r->phase == LOCATE_LOGS ? r->logs : r->locator, r->size, r->step);
@@ -220,6 +248,7 @@ static unsigned locate_step(struct rs16_repair *r)
     if (r->phase == LOCATE_LOST && begin_logs(r)) {
         r->phase = LOCATE_LOGS;
     } else if (r->phase == LOCATE_BACK) {
+        take_powers(r);
         r->phase = GATHER_LEAVES;
     } else {
         r->logs_layers = r->layers;
@@ -229,48 +258,75 @@ static unsigned locate_step(struct rs16_repair *r)
     return r->size / 128 + 1;
 }
 
-/* This stripe of the symbol at a position; NULL: it is lost or zero. */
+/* This stripe of the symbol at a position. */
 static uint8_t *stripe_of(const struct rs16_repair *r, unsigned position)
 {
     unsigned m = m_of(r);
     uint8_t *symbol = position < m ? r->symbols.repairs + position * r->symbols.stride
                                    : r->symbols.data + (position - m) * r->symbols.stride;
-    return symbol + (size_t)r->stripe * GF16_STRIPE;
+    return symbol + (size_t)r->stripe * r->kind.math->stripe;
 }
 
 static size_t stripe_len(const struct rs16_repair *r)
 {
-    size_t rest = r->symbols.len - (size_t)r->stripe * GF16_STRIPE;
-    return rest < GF16_STRIPE ? rest : GF16_STRIPE;
+    return stripe_octets(&r->kind, r->symbols.len, r->stripe);
 }
 
-static void gather_leaf(struct rs16_repair *r, unsigned start)
+/* The symbol that will be read after some others is fetched into the cache. */
+static void fetch_symbol(const struct rs16_repair *r, unsigned position, unsigned end)
+{
+    enum { AHEAD = 16, LINE = 64 };
+    unsigned next = position + AHEAD;
+    if (next >= end || r->lost[next])
+        return;
+    const uint8_t *symbol = stripe_of(r, next);
+    for (size_t at = 0; at < stripe_len(r); at += LINE)
+        __builtin_prefetch(symbol + at);
+}
+
+static void gather_leaf(struct rs16_repair *r, uint8_t *block, unsigned start)
 {
     unsigned first = r->step << r->cut.log_leaf, end = m_of(r) + r->shape.data, found = 0;
     for (unsigned i = first; i < first + leaf_of(&r->cut); i++) {
         unsigned position = start + i;
+        uint8_t *x = block + cut_at(&r->kind, i);
         if (position >= end || r->lost[position]) {
-            memset(&r->values[i], 0, r->cut.len);
+            memset(x, 0, r->cut.len);
             continue;
         }
-        r->kind.math->load(&r->values[i], stripe_of(r, position), stripe_len(r));
+        fetch_symbol(r, position, end);
+        r->kind.math->load(x, stripe_of(r, position), stripe_len(r));
         found++;
     }
     if (found > 0)
-        cut_leaf_ifft(&r->cut, r->values, r->step, start);
+        cut_leaf_ifft(&r->cut, block, r->step, start);
 }
 
-/* S L at positions, and the inverse. */
-static void spread_leaf(struct rs16_repair *r, unsigned start)
+/* S L at positions, and the inverse; L is zero where a symbol is lost. */
+static void spread_leaf(struct rs16_repair *r, uint8_t *block, unsigned start)
 {
     const struct gf16 *f = r->kind.field;
-    unsigned first = r->step << r->cut.log_leaf;
-    cut_leaf_fft(&r->cut, r->values, r->step, start);
-    for (unsigned i = first; i < first + leaf_of(&r->cut); i++)
-        r->kind.math->scale(f, &r->values[i],
-                            r->lost[start + i] ? 0 : f->exp[r->locator[start + i] % GF16_ORDER],
-                            r->cut.len);
-    cut_leaf_ifft(&r->cut, r->values, r->step, start);
+    unsigned first = r->step << r->cut.log_leaf, until = first + leaf_of(&r->cut);
+    if (count_lost(r, start + first, start + until) == leaf_of(&r->cut)) {
+        memset(block + cut_at(&r->kind, first), 0, (size_t)leaf_of(&r->cut) * r->kind.math->stripe);
+        return;
+    }
+    cut_leaf_fft(&r->cut, block, r->step, start);
+    for (unsigned i = first; i < until; i++)
+        r->kind.math->scale(f, block + cut_at(&r->kind, i),
+                            r->lost[start + i] ? 0 : r->locator[start + i], r->cut.len);
+    cut_leaf_ifft(&r->cut, block, r->step, start);
+}
+
+/* For the last block with lost symbols Z itself is transformed. */
+static bool gives_last(const struct rs16_repair *r)
+{
+    return r->block == r->last;
+}
+
+static uint8_t *given_block(const struct rs16_repair *r)
+{
+    return gives_last(r) ? r->syndrome : r->values;
 }
 
 /* The lost ones of data symbols, unless they have arrived. */
@@ -278,21 +334,26 @@ static void give_leaf(struct rs16_repair *r, unsigned start)
 {
     const struct gf16 *f = r->kind.field;
     unsigned first = r->step << r->cut.log_leaf, m = m_of(r);
-    unsigned end = m + r->shape.data - start, behind = first + leaf_of(&r->cut), lost = 0;
+    unsigned end = m + r->shape.data - start, behind = first + leaf_of(&r->cut);
     end = end < behind ? end : behind;
-    for (unsigned i = first; i < end; i++)
-        lost += r->lost[start + i];
-    if (lost == 0)
+    if (first >= end || count_lost(r, start + first, start + end) == 0)
         return;
-    cut_leaf_fft(&r->cut, r->values, r->step, start);
+    cut_leaf_fft(&r->cut, given_block(r), r->step, start);
     for (unsigned i = first; i < end; i++) {
         if (!r->lost[start + i] || r->symbols.has_data[start + i - m])
             continue;
-        r->kind.math->scale(f, &r->values[i],
-                            f->exp[(GF16_ORDER - r->locator[start + i] % GF16_ORDER) % GF16_ORDER],
-                            r->cut.len);
-        r->kind.math->store(&r->values[i], stripe_of(r, start + i), stripe_len(r));
+        uint8_t *x = given_block(r) + cut_at(&r->kind, i);
+        r->kind.math->scale(f, x, r->locator[start + i], r->cut.len);
+        r->kind.math->store(x, stripe_of(r, start + i), stripe_len(r));
     }
+}
+
+static void next_stripe(struct rs16_repair *r)
+{
+    r->block = 0;
+    r->phase = ++r->stripe < stripes_of(&r->kind, r->symbols.len) ? GATHER_LEAVES : REPAIR_IDLE;
+    if (r->phase == GATHER_LEAVES)
+        cut_stripe(&r->cut, r->symbols.len, r->stripe);
 }
 
 /* After the last step of a phase. */
@@ -306,21 +367,46 @@ static void next_phase(struct rs16_repair *r)
         break;
     case SPREAD_BACK:
         r->phase = ++r->block < 2 ? SPREAD_COLUMNS : GIVE_COLUMNS;
-        r->block = r->phase == SPREAD_COLUMNS ? r->block : 1;
+        r->block = r->phase == SPREAD_COLUMNS ? r->block : next_lost(r, 1);
+        if (r->block >= r->blocks)
+            next_stripe(r);
         break;
     case GIVE_LEAVES:
-        if (++r->block < r->blocks) {
-            r->phase = GIVE_COLUMNS;
-        } else {
-            r->block = 0;
-            r->phase =
-                (size_t)++r->stripe * GF16_STRIPE < r->symbols.len ? GATHER_LEAVES : REPAIR_IDLE;
-            if (r->phase == GATHER_LEAVES)
-                cut_stripe(&r->cut, r->symbols.len, r->stripe);
-        }
+        r->block = next_lost(r, r->block + 1);
+        r->phase = GIVE_COLUMNS;
+        if (r->block >= r->blocks)
+            next_stripe(r);
         break;
     default:
         r->phase++;
+    }
+}
+
+/* Part of a column; the first of several blocks is computed where their sum is. */
+static void repair_column(struct rs16_repair *r, unsigned start)
+{
+    const struct cut *c = &r->cut;
+    switch (r->phase) {
+    case GATHER_COLUMNS:
+        cut_column_ifft(c, r->block == 0 ? r->syndrome : r->values, r->step, start);
+        if (r->block > 0)
+            cut_column_add(c, r->values, r->syndrome, r->step);
+        break;
+    case SPREAD_COLUMNS: /* the second time S is not needed any more */
+        if (r->block == 0)
+            cut_column_copy(c, r->syndrome, r->values, r->step);
+        cut_column_fft(c, r->block == 0 ? r->values : r->syndrome, r->step, start);
+        break;
+    case SPREAD_BACK:
+        cut_column_ifft(c, r->block == 0 ? r->values : r->syndrome, r->step, start);
+        if (r->block > 0)
+            cut_column_add(c, r->values, r->syndrome, r->step);
+        break;
+    default:
+        assert(r->phase == GIVE_COLUMNS);
+        if (!gives_last(r))
+            cut_column_copy(c, r->syndrome, r->values, r->step);
+        cut_column_fft(c, given_block(r), r->step, start);
     }
 }
 
@@ -330,10 +416,10 @@ static unsigned repair_step(struct rs16_repair *r)
     unsigned start = r->block << c->log_m, cost = leaf_cost(c), steps = leaves_of(c);
     switch (r->phase) {
     case GATHER_LEAVES:
-        gather_leaf(r, start);
+        gather_leaf(r, r->block == 0 ? r->syndrome : r->values, start);
         break;
     case SPREAD_LEAVES:
-        spread_leaf(r, start);
+        spread_leaf(r, r->block == 0 ? r->values : r->syndrome, start);
         cost *= 2;
         break;
     case GIVE_LEAVES:
@@ -342,13 +428,7 @@ static unsigned repair_step(struct rs16_repair *r)
     default:
         cost = column_cost(c);
         steps = leaf_of(c);
-        if (r->phase == GATHER_COLUMNS)
-            cut_column_ifft(c, r->values, r->syndrome, r->step, start, r->block > 0);
-        else if (r->phase == SPREAD_BACK)
-            cut_column_ifft(c, r->values, r->z, r->step, start, r->block > 0);
-        else
-            cut_column_fft(c, r->phase == SPREAD_COLUMNS ? r->syndrome : r->z, r->values, r->step,
-                           start);
+        repair_column(r, start);
     }
     if (++r->step == steps)
         next_phase(r);

@@ -316,6 +316,7 @@ static int check_erasure(const struct ltp_link_config *k, const char **key, char
         return wrong(
             key, k->erasure_rate < 0.05 || k->erasure_rate > 0.99 ? "erasure.rate" : "erasure.span",
             why, cap, "%s", problem);
+    c.math16 = gf16_fastest(); /* memory depends on it */
     uint64_t bytes = erasure_decoder_bytes(&c) + erasure_encoder_bytes(&c);
     if (bytes > k->held_bytes)
         return wrong(key, "erasure.matrices", why, cap,
