@@ -26,7 +26,8 @@ struct held {
     struct list node; /* in ended */
     uint64_t key, id;
     enum held_state state;
-    bool answered; /* by a signal, whose disposition this is */
+    bool answered; /* accepted by a signal */
+    bool refused;  /* by a signal, whose disposition this is */
     uint64_t disposition;
     enum custody_outcome outcome; /* HELD_ENDED */
     tick sent;
@@ -129,6 +130,7 @@ void custody_free(struct custody *c)
 void custody_set(struct custody *c, const struct custody_config *config)
 {
     c->config.timer = config->timer;
+    c->config.light = config->light;
     c->config.signal_after = config->signal_after;
     c->config.signal_count = config->signal_count;
 }
@@ -151,7 +153,10 @@ static struct held *find_held(const struct custody *c, uint64_t key)
     return NULL;
 }
 
-/* Room for one more ID. The oldest one is forgotten, unless its bundle waits for it. */
+static void end_timed_out(struct custody *c, struct held *h);
+
+/* Room for one more ID. The oldest one is forgotten. If its bundle still waits, its timer ends now:
+ * many later bundles have been answered. */
 static bool make_room(struct custody *c)
 {
     if (c->next > c->config.id_max) {
@@ -161,9 +166,13 @@ static bool make_room(struct custody *c)
     }
     if (c->next - c->base <= c->mask)
         return true;
-    const struct held *oldest = find_held(c, c->keys[c->base & c->mask]);
-    if (oldest != NULL && oldest->id == c->base)
-        return false;
+    struct held *oldest = find_held(c, c->keys[c->base & c->mask]);
+    if (oldest != NULL && oldest->id == c->base) {
+        if (oldest->state == HELD_SUBMITTED)
+            return false;
+        if (oldest->state == HELD_WAITING)
+            end_timed_out(c, oldest);
+    }
     c->base++;
     return true;
 }
@@ -202,13 +211,24 @@ static void end_with(struct custody *c, struct held *h, enum custody_outcome out
 
 static void end_answered(struct custody *c, struct held *h)
 {
-    end_with(c, h, custody_is_accepted(h->disposition) ? CUSTODY_RELEASED : CUSTODY_REFUSED);
+    end_with(c, h, CUSTODY_RELEASED);
+}
+
+static void end_timed_out(struct custody *c, struct held *h)
+{
+    end_with(c, h, h->refused ? CUSTODY_REFUSED : CUSTODY_LOST);
+}
+
+/* Without the light time. */
+static tick patience_of(const struct custody *c)
+{
+    return c->config.timer > TICK_NEVER / CUSTODY_BACKOFF_MAX ? TICK_NEVER
+                                                              : c->config.timer * c->factor;
 }
 
 static tick timer_of(const struct custody *c)
 {
-    return c->config.timer > TICK_NEVER / CUSTODY_BACKOFF_MAX ? TICK_NEVER
-                                                              : c->config.timer * c->factor;
+    return tick_add(patience_of(c), c->config.light);
 }
 
 static void start_timer(struct custody *c, struct held *h, tick now)
@@ -256,12 +276,32 @@ uint64_t custody_held(const struct custody *c)
     return c->held;
 }
 
+/* The light time passes while no signal can arrive; the rest of a timer stands still. */
+static void resume_timers(struct custody *c, tick now)
+{
+    const tick patience = patience_of(c);
+    for (struct hash_node *n = hash_walk(&c->by_key, NULL); n != NULL;
+         n = hash_walk(&c->by_key, n)) {
+        struct held *h = container_of(n, struct held, by_key);
+        if (h->state != HELD_WAITING)
+            continue;
+        const tick due = h->timer.due;
+        const tick left = due > c->closed_at ? due - c->closed_at : 0;
+        const tick light = left > patience ? left - patience : 0;
+        const tick closed = now - tick_max(h->sent, c->closed_at);
+        const tick rest = left - light + (light > closed ? light - closed : 0);
+        const int rc = heap_set(&c->timers, &h->timer, tick_add(now, rest));
+        assert(rc == 0); /* reserved */
+        (void)rc;
+    }
+}
+
 void custody_open(struct custody *c, bool open, tick now)
 {
     if (open == c->open)
         return;
     if (open)
-        heap_delay(&c->timers, now - c->closed_at);
+        resume_timers(c, now);
     c->open = open;
     c->closed_at = now;
 }
@@ -273,12 +313,17 @@ tick custody_again_at(const struct custody *c, tick now)
 
 /* ---- the peer's signals ---- */
 
-/* Leaves of the sequences what was issued, and is still known. */
+/* Leaves of the sequences what is still known. One with an ID that was not issued is dropped whole:
+ * no receiver makes it, and a forger that covers all IDs need not guess those in use. */
 static void clip_sequences(struct custody *c, struct range *at, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         struct range *r = &at[i];
-        c->stats.never_issued += r->hi > c->next || r->lo < c->first;
+        if (r->hi > c->next || r->lo < c->first) {
+            c->stats.never_issued++;
+            *r = (struct range){c->base, c->base};
+            continue;
+        }
         r->lo = r->lo > c->base ? r->lo : c->base;
         r->hi = r->hi < c->next ? r->hi : c->next;
         r->hi = r->hi > r->lo ? r->hi : r->lo;
@@ -292,10 +337,13 @@ static bool take_answer(struct custody *c, uint64_t id, uint64_t disposition)
     const bool accepted = custody_is_accepted(disposition);
     if (h == NULL || h->state == HELD_ENDED || (h->id != id && !accepted))
         return false;
-    if (h->answered && !accepted)
-        return false;
+    if (!accepted) {
+        const bool first = !h->answered && !h->refused;
+        h->refused = true;
+        h->disposition = disposition;
+        return first;
+    }
     h->answered = true;
-    h->disposition = disposition;
     if (h->state == HELD_WAITING)
         end_answered(c, h);
     return true;
@@ -401,11 +449,11 @@ void custody_expire(struct custody *c, tick now, custody_is_here *is_here, void 
             start_timer(c, h, now);
             continue;
         }
-        if (h->sent >= c->doubled && c->factor < CUSTODY_BACKOFF_MAX) {
+        if (!h->refused && h->sent >= c->doubled && c->factor < CUSTODY_BACKOFF_MAX) {
             c->factor *= 2;
             c->doubled = now;
         }
-        end_with(c, h, CUSTODY_LOST);
+        end_timed_out(c, h);
     }
 }
 
@@ -437,8 +485,8 @@ void custody_check(const struct custody *c)
     for (struct hash_node *n = hash_walk(&c->by_key, NULL); n != NULL;
          n = hash_walk(&c->by_key, n)) {
         const struct held *h = container_of(n, struct held, by_key);
-        assert(h->id >= c->base && h->id < c->next);
-        assert(c->keys[h->id & c->mask] == h->key);
+        assert(h->id < c->next && (h->id >= c->base || h->state == HELD_ENDED));
+        assert(h->id < c->base || c->keys[h->id & c->mask] == h->key);
         assert(heap_has(&h->timer) == (h->state == HELD_WAITING));
         ended += h->state == HELD_ENDED;
         held++;

@@ -8,21 +8,23 @@
  *
  *            custody_hold            custody_sent             signal: accepted
  *   (none) ──────────────► SUBMITTED ────────────► WAITING ───────────────────► RELEASED ─┐
- *                              │                     │  │    signal: refused               │
- * custody_poll │ custody_drop        │  └──────────────────────► REFUSED ──┤ ▼ │       timer ▼
- *                           (none)                   └──────────────────────────► LOST ─► (none)
+ *                              │                     │                                  │
+ *                              │ custody_drop        │ timer                            │
+ * custody_poll ▼                     ▼                                  ▼ (none) LOST, or REFUSED
+ * by a signal ─────► (none)
  *
- * A signal for a SUBMITTED bundle counts when it is WAITING. After REFUSED or LOST the caller
+ * A signal for a SUBMITTED bundle counts when it is WAITING. A refusal changes nothing before the
+ * timer ends: a peer without room is not asked again at once. After REFUSED or LOST the caller
  * transmits the bundle again, if it still exists: with custody_hold and a new ID. A late signal for
  * an earlier ID of the bundle counts as well, since the peer has the bundle.
  *
  * IDs of one run rise by 1, from a random number that the caller gives. So an ID of an earlier run
- * is hardly ever one of this run (of 2^63 numbers), whatever the clock says, and a third party
+ * is hardly ever one of this run (of 2^62 numbers), whatever the clock says, and a third party
  * cannot guess the IDs in use.
  *
- * The timer runs only while signals of the peer can arrive (custody_open), and begins anew while
- * the bundle has not left this node (custody_expire). Each time that a timer
- * ends without any useful signal since the last one, later timers are twice as long, up to
+ * After the light time the timer runs only while signals of the peer can arrive (custody_open), and
+ * begins anew while the bundle has not left this node (custody_expire). Each time that a timer ends
+ * without any useful signal since the last one, later timers are twice as long, up to
  * CUSTODY_BACKOFF_MAX times; a useful signal ends that.
  */
 #ifndef BP_CUSTODY_CUSTODY_H
@@ -37,11 +39,12 @@
 struct custody;
 
 /* held_max: bundles of this end at once, 1 to 65536. id_max: greatest ID, at least 2^16 times 16.
- * timer: > 0. signal_count: IDs in a signal, >= 1, after which it is due at once; else signal_after
+ * timer: > 0, after `light`, the light time of both directions.
+ * signal_count: IDs in a signal, >= 1, after which it is due at once; else signal_after
  * after its first. */
 struct custody_config {
     uint64_t held_max, id_max;
-    tick timer, signal_after;
+    tick timer, light, signal_after;
     uint64_t signal_count;
 };
 

@@ -21,7 +21,8 @@ struct custody_config bibe_custody_config(const struct bibe_link *l)
     const tick light = l->round_trip == TICK_NEVER ? 0 : l->round_trip;
     return (struct custody_config){.held_max = k->custody_window,
                                    .id_max = k->records == CUSTODY_ION ? UINT32_MAX : INT64_MAX,
-                                   .timer = tick_add(k->timer, light),
+                                   .timer = k->timer,
+                                   .light = light,
                                    .signal_after = k->signal_after,
                                    .signal_count = k->signal_count};
 }
@@ -124,12 +125,20 @@ static bool submit_signal(struct bibe_link *l, enum custody_disposition disposit
                                       .lifetime_ms = l->config->lifetime / TICK_MS,
                                       .record = true,
                                       .payload = payload};
-    struct cla_stamp stamp;
-    if (l->env.self.submit(l->env.self.context, &parcel, l->next_token++, &stamp) ==
-        CLA_REASON_NONE)
+    if (l->env.self.submit(l->env.self.context, &parcel, l->next_token++, &l->signal) ==
+        CLA_REASON_NONE) {
+        l->signalled = true;
         return true;
+    }
     buf_drop(payload);
     return false;
+}
+
+/* While the latest signal waits in this node, such as for the link below, further confirmations are
+ * collected: a signal for each would wait beside it. */
+static bool signal_waits(const struct bibe_link *l)
+{
+    return l->signalled && l->env.self.is_here(l->env.self.context, &l->config->local, &l->signal);
 }
 
 static void send_signals(struct bibe_link *l, tick now)
@@ -138,7 +147,7 @@ static void send_signals(struct bibe_link *l, tick now)
     const struct range *at;
     size_t len;
     while (custody_signal(l->custody, now, &disposition, &at, &len)) {
-        const bool ok = submit_signal(l, disposition, at, len);
+        const bool ok = !signal_waits(l) && submit_signal(l, disposition, at, len);
         custody_signalled(l->custody, disposition, ok, tick_add(now, TICK_S));
     }
 }
@@ -156,7 +165,8 @@ static void tell_outcome(struct bibe_link *l, const struct custody_event *e)
         enum cla_outcome outcome;
         enum cla_reason reason;
     } told[] = {[CUSTODY_RELEASED] = {CLA_DELIVERED, CLA_REASON_NONE},
-                [CUSTODY_REFUSED] = {CLA_REFUSED, CLA_REASON_NONE},
+                /* Not CLA_REFUSED: other routes have no custody. */
+                [CUSTODY_REFUSED] = {CLA_LOST, CLA_REASON_NONE},
                 [CUSTODY_LOST] = {CLA_LOST, CLA_REASON_NO_ANSWER},
                 [CUSTODY_CANCELLED] = {CLA_TAKEN_BACK, CLA_REASON_CANCELLED}};
     const enum cla_outcome outcome = told[e->outcome].outcome;

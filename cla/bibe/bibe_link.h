@@ -83,7 +83,9 @@ struct bibe_link {
     uint64_t sending_len, arrivals_len;
     struct bibe_joins joins;
     struct custody *custody; /* NULL: without */
-    tick round_trip;         /* light time by the contact plan; TICK_NEVER: unknown */
+    struct cla_stamp signal; /* the latest one, if signalled */
+    bool signalled;
+    tick round_trip; /* light time by the contact plan; TICK_NEVER: unknown */
     uint64_t next_transfer, next_arrival;
     uint32_t next_token;
     bool allowed;          /* by the operator */

@@ -62,7 +62,8 @@ static void take_signal(const struct custody_record *r, struct range *at)
         at[i].lo = first - 3 + at[i].lo % 16;
         at[i].hi = count > UINT64_MAX - at[i].lo ? UINT64_MAX : at[i].lo + count;
         for (uint64_t key = 0; key < 10; key++)
-            named[key] = named[key] || (at[i].lo <= first + key && first + key < at[i].hi);
+            named[key] = named[key] || (at[i].lo >= first && at[i].hi <= first + 10 &&
+                                        at[i].lo <= first + key && first + key < at[i].hi);
     }
     custody_input(c, r->disposition, at, r->len, 0);
     custody_check(c);

@@ -226,12 +226,21 @@ START_TEST(accepted_and_refused)
     signal_ids(&s, CUSTODY_DEPLETED, 2, 1);
     signal_ids(&s, CUSTODY_REDUNDANT, 3, 1);
     pass(&s, TICK_S);
-    expect(&s, "released 1\nreleased 2\nrefused 3: depleted storage\nreleased 4\n");
+    expect(&s, "released 1\nreleased 2\nreleased 4\n");
+    pass(&s, 8 * TICK_S);
+    expect(&s, "");
+    pass(&s, TICK_S); /* the timer */
+    expect(&s, "refused 3: depleted storage\n");
     ck_assert_uint_eq(custody_held(s.c), 0);
     transmit(&s, 3);
     signal_ids(&s, 99, 4, 1); /* of a later draft: not accepted */
-    pass(&s, 0);
+    pass(&s, 10 * TICK_S);    /* not longer: it was answered */
     expect(&s, "hold 3: id 4\nrefused 3: unassigned\n");
+    transmit(&s, 5);
+    signal_ids(&s, CUSTODY_DEPLETED, 5, 1);
+    signal_ids(&s, CUSTODY_ACCEPTED, 5, 1);
+    pass(&s, 0);
+    expect(&s, "hold 5: id 5\nreleased 5\n");
     end(&s);
 }
 END_TEST
@@ -309,6 +318,34 @@ START_TEST(timer_stands_still)
 }
 END_TEST
 
+/* Signals arrive for 600 s a day, and the light time is 2,400 s: it passes while there is no
+ * contact. */
+START_TEST(light_time_passes)
+{
+    struct scene s;
+    begin(&s, 8, INT64_MAX);
+    const struct custody_config k = {
+        .timer = 10 * TICK_S, .light = 2400 * TICK_S, .signal_after = TICK_S, .signal_count = 3};
+    custody_set(s.c, &k);
+    transmit(&s, 1);
+    pass(&s, 600 * TICK_S);
+    custody_open(s.c, false, s.now);
+    pass(&s, 1000 * TICK_S);
+    transmit(&s, 2);
+    pass(&s, 1000 * TICK_S);
+    custody_open(s.c, true, s.now);
+    pass(&s, 9 * TICK_S);
+    expect(&s, "hold 1: id 0\nhold 2: id 1\n");
+    pass(&s, TICK_S);
+    expect(&s, "lost 1\n"); /* 1,400 s of light are left of the other */
+    pass(&s, 1390 * TICK_S);
+    expect(&s, "");
+    pass(&s, 10 * TICK_S);
+    expect(&s, "lost 2\n");
+    end(&s);
+}
+END_TEST
+
 /* The node is still storing the encapsulating bundle of an earlier turn. */
 START_TEST(signal_before_sent)
 {
@@ -344,10 +381,12 @@ START_TEST(forged_signals)
     ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, &all, 1, s.now), 0);
     ck_assert_uint_eq(custody_stats(s.c)->never_issued, 1);
     transmit(&s, 1);
+    all = (struct range){1, UINT64_MAX}; /* the ID in use is among them */
+    ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, &all, 1, s.now), 0);
     for (size_t i = 0; i < CUSTODY_READ_MAX; i++)
         many[i] = (struct range){s.first + 1 + i, UINT64_MAX};
     ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, many, CUSTODY_READ_MAX, s.now), 0);
-    ck_assert_uint_eq(custody_stats(s.c)->never_issued, 1 + CUSTODY_READ_MAX);
+    ck_assert_uint_eq(custody_stats(s.c)->never_issued, 2 + CUSTODY_READ_MAX);
     pass(&s, TICK_S);
     expect(&s, "hold 1: id 0\n");
     signal_ids(&s, CUSTODY_ACCEPTED, 0, 1);
@@ -367,7 +406,8 @@ START_TEST(limits)
     transmit(&s, 2);
     hold(&s, 3);
     expect(&s, "hold 1: id 0\nhold 2: id 1\nhold 3: again\n");
-    /* One bundle waits while others come and go: IDs that are known are limited. */
+    /* One bundle waits while others come and go: IDs that are known are limited, and it is given
+     * up early. */
     for (unsigned i = 2; i < 2 * CUSTODY_SPAN; i++) {
         signal_ids(&s, CUSTODY_ACCEPTED, i - 1, 1);
         pass(&s, 0);
@@ -377,11 +417,12 @@ START_TEST(limits)
     pass(&s, 0);
     s.trace[0] = '\0';
     hold(&s, 4);
-    expect(&s, "hold 4: again\n");
+    pass(&s, 0);
+    expect(&s, "hold 4: id 8\nlost 1\n");
     signal_ids(&s, CUSTODY_ACCEPTED, 0, 1);
     pass(&s, 0);
-    hold(&s, 4);
-    expect(&s, "released 1\nhold 4: id 8\n");
+    expect(&s, "");
+    ck_assert_uint_eq(custody_held(s.c), 1);
     end(&s);
 }
 END_TEST
@@ -484,6 +525,7 @@ SUITE(bp_custody, t)
     tcase_add_test(t, timer);
     tcase_add_test(t, timer_of_a_waiting_bundle);
     tcase_add_test(t, timer_stands_still);
+    tcase_add_test(t, light_time_passes);
     tcase_add_test(t, signal_before_sent);
     tcase_add_test(t, forged_signals);
     tcase_add_test(t, limits);

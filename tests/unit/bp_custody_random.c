@@ -113,7 +113,7 @@ static void take_outcomes(struct run *r)
     while (custody_poll(r->sender, &e)) {
         ck_assert_int_eq(r->place[e.key], WITH_LINK);
         r->place[e.key] = e.outcome == CUSTODY_RELEASED ? DELETED : WAITS;
-        r->again[e.key] = r->now + (e.outcome == CUSTODY_REFUSED ? 5 * TICK_S : 0);
+        r->again[e.key] = r->now + 0;
         r->deleted += e.outcome == CUSTODY_RELEASED;
         if (e.outcome == CUSTODY_RELEASED)
             ck_assert_msg(r->stored[e.key], "seed %" PRIu64 ": bundle %" PRIu64 " is lost", r->seed,

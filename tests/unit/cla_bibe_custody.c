@@ -210,9 +210,10 @@ START_TEST(bundles_wait_for_signals)
     } cases[] = {
         {CUSTODY_ACCEPTED, CLA_DELIVERED, CLA_REASON_NONE},
         {CUSTODY_REDUNDANT, CLA_DELIVERED, CLA_REASON_NONE},
-        {CUSTODY_DEPLETED, CLA_REFUSED, CLA_REASON_PEER_FULL},
-        {CUSTODY_NO_ROUTE, CLA_REFUSED, CLA_REASON_PEER_REFUSED},
-        {77, CLA_REFUSED, CLA_REASON_PEER_REFUSED},
+        /* at the end of the timer, over the same link */
+        {CUSTODY_DEPLETED, CLA_LOST, CLA_REASON_PEER_FULL},
+        {CUSTODY_NO_ROUTE, CLA_LOST, CLA_REASON_PEER_REFUSED},
+        {77, CLA_LOST, CLA_REASON_PEER_REFUSED},
     };
     struct scene s;
     begin(&s);
@@ -220,10 +221,10 @@ START_TEST(bundles_wait_for_signals)
     pass(&s, 9 * TICK_S);
     ck_assert_uint_eq(s.outcomes[CLA_DELIVERED] + s.outcomes[CLA_HANDED_OVER], 0);
     answer_from(&s, "ipn:3.0", cases[_i].disposition, id);
+    ck_assert_uint_eq(s.outcomes[CLA_LOST], 0);
+    pass(&s, 100 * TICK_S);
     ck_assert_uint_eq(s.outcomes[cases[_i].outcome], 1);
     ck_assert_int_eq(s.reason, cases[_i].reason);
-    pass(&s, 100 * TICK_S);
-    ck_assert_uint_eq(s.outcomes[CLA_LOST], 0);
     end(&s);
 }
 END_TEST
