@@ -85,6 +85,12 @@ static bool has_link(const struct discovery_neighbour *n)
     return n->state != DISCOVERY_HEARD;
 }
 
+static bool patience_is_over(const struct discovery *d, const struct discovery_neighbour *n,
+                             tick now)
+{
+    return tick_add(n->since, d->config.patience) <= now;
+}
+
 static void remove_at(struct discovery *d, size_t i)
 {
     assert(i < d->len);
@@ -105,6 +111,11 @@ static bool same_name(const struct discovery_neighbour *n, uint64_t hash, const 
     return n->hash == hash && eid_same_node(&n->node, node);
 }
 
+static bool same_host(const struct discovery_from *a, const struct discovery_from *b)
+{
+    return memcmp(a->host, b->host, DISCOVERY_HOST) == 0;
+}
+
 static bool same_prefix(const struct discovery_from *a, const struct discovery_from *b)
 {
     return a->prefix_len == b->prefix_len && memcmp(a->prefix, b->prefix, a->prefix_len) == 0;
@@ -122,14 +133,14 @@ static struct crowd count_crowd(const struct discovery *d, uint64_t hash, const 
     for (size_t i = 0; i < d->len; i++) {
         const struct discovery_neighbour *n = &d->at[i];
         c.claimants += same_name(n, hash, node);
-        c.hosts += memcmp(n->from.host, from->host, DISCOVERY_HOST) == 0;
+        c.hosts += same_host(&n->from, from);
         c.prefixes += same_prefix(&n->from, from);
     }
     return c;
 }
 
 /* Whose place a new neighbour may get. */
-enum victims { OF_NAME, OF_PREFIX, OF_ALL };
+enum victims { OF_NAME, OF_HOST, OF_PREFIX, OF_ALL };
 
 /* One of those without a link, at random; of a name only those that were tried. False: none. */
 static bool displace_one(struct discovery *d, enum victims which, uint64_t hash,
@@ -139,6 +150,7 @@ static bool displace_one(struct discovery *d, enum victims which, uint64_t hash,
     for (size_t i = 0; i < d->len; i++) {
         const struct discovery_neighbour *n = &d->at[i];
         if (has_link(n) || (which == OF_NAME && (n->tries == 0 || !same_name(n, hash, node))) ||
+            (which == OF_HOST && !same_host(&n->from, from)) ||
             (which == OF_PREFIX && !same_prefix(&n->from, from)))
             continue;
         if (rng_below(&d->rng, ++met) == 0)
@@ -151,6 +163,18 @@ static bool displace_one(struct discovery *d, enum victims which, uint64_t hash,
     return true;
 }
 
+/* All places of an address have links. Those that were not up in time end at the next poll, so that
+ * a later beacon of this address finds a place: the names may be forged. */
+static void free_host(struct discovery *d, const struct discovery_from *from, tick now)
+{
+    for (size_t i = 0; i < d->len; i++) {
+        struct discovery_neighbour *n = &d->at[i];
+        if (n->state == DISCOVERY_TRYING && same_host(&n->from, from) &&
+            patience_is_over(d, n, now))
+            n->until = now;
+    }
+}
+
 /* Addresses of one network may be forged: a quarter of the places is for others. */
 static size_t prefix_limit(const struct discovery *d)
 {
@@ -160,11 +184,13 @@ static size_t prefix_limit(const struct discovery *d)
 
 /* DISCOVERY_NEW: there is a place; else why there is none. */
 static enum discovery_verdict find_place(struct discovery *d, uint64_t hash, const struct eid *node,
-                                         const struct discovery_from *from)
+                                         const struct discovery_from *from, tick now)
 {
     const struct crowd c = count_crowd(d, hash, node, from);
-    if (c.hosts >= d->config.address_max)
+    if (c.hosts >= d->config.address_max && !displace_one(d, OF_HOST, hash, node, from)) {
+        free_host(d, from, now);
         return DISCOVERY_ADDRESS;
+    }
     d->totals.contested += c.claimants > 0;
     if (c.claimants >= DISCOVERY_CLAIMANTS_MAX)
         return displace_one(d, OF_NAME, hash, node, from) ? DISCOVERY_NEW : DISCOVERY_CLAIMED;
@@ -203,7 +229,9 @@ static void hear_beacon(struct discovery *d, struct discovery_neighbour *n,
                         tick now)
 {
     n->last = now;
-    n->until = tick_add(now, silence_of(d, b->period));
+    /* Never earlier than it was: a forged beacon could end a link that is up. */
+    const tick until = tick_add(now, silence_of(d, b->period));
+    n->until = until > n->until ? until : n->until;
     n->beacons++;
     if (n->format != format && has_link(n))
         return; /* one node may send both formats: the link is of the first one */
@@ -221,8 +249,7 @@ static struct discovery_neighbour *find_neighbour(struct discovery *d, uint64_t 
                                                   const struct discovery_from *from)
 {
     for (size_t i = 0; i < d->len; i++)
-        if (same_name(&d->at[i], hash, node) &&
-            memcmp(d->at[i].from.host, from->host, DISCOVERY_HOST) == 0)
+        if (same_name(&d->at[i], hash, node) && same_host(&d->at[i].from, from))
             return &d->at[i];
     return NULL;
 }
@@ -252,7 +279,7 @@ static enum discovery_verdict judge_beacon(struct discovery *d, enum discovery_f
         hear_beacon(d, n, format, b, usable, now);
         return DISCOVERY_KNOWN;
     }
-    const enum discovery_verdict v = find_place(d, hash, &b->node, from);
+    const enum discovery_verdict v = find_place(d, hash, &b->node, from, now);
     if (v != DISCOVERY_NEW)
         return v;
     assert(d->len < d->config.neighbours_max);
@@ -315,12 +342,6 @@ void discovery_forgive(struct discovery *d, tick lost)
 }
 
 /* ---- actions ---- */
-
-static bool patience_is_over(const struct discovery *d, const struct discovery_neighbour *n,
-                             tick now)
-{
-    return tick_add(n->since, d->config.patience) <= now;
-}
 
 /* The link of this name; NULL: none has one. */
 static struct discovery_neighbour *link_of(struct discovery *d, const struct discovery_neighbour *n)
@@ -419,6 +440,29 @@ static bool give_link(struct discovery *d, tick now, struct discovery_action *ou
     return true;
 }
 
+/* A neighbour whose link is up is silent, but another address still claims its name: the link may
+ * be that one's, which connected here. It keeps the link, and gets a new one if this is down later.
+ */
+static bool take_over(struct discovery *d, size_t i, tick now)
+{
+    struct discovery_neighbour *n = &d->at[i];
+    for (size_t k = 0; k < d->len && n->state == DISCOVERY_UP; k++) {
+        const struct discovery_neighbour other = d->at[k];
+        if (k == i || other.until <= now || !same_name(&other, n->hash, &n->node))
+            continue;
+        const uint64_t id = n->id;
+        const tick since = n->since;
+        *n = other;
+        n->id = id;
+        n->state = DISCOVERY_UP;
+        n->since = since;
+        n->changed = true;
+        remove_at(d, k);
+        return true;
+    }
+    return false;
+}
+
 /* Removes who is gone. True: one of them had a link, which is in *out. */
 static bool drop_silent(struct discovery *d, tick now, struct discovery_action *out)
 {
@@ -429,6 +473,10 @@ static bool drop_silent(struct discovery *d, tick now, struct discovery_action *
             continue;
         }
         const bool reserved = gone.until == 0;
+        if (!reserved && take_over(d, i, now)) {
+            i = 0; /* places have moved */
+            continue;
+        }
         remove_at(d, i);
         d->totals.silent += !reserved;
         if (!has_link(&gone))

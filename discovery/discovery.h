@@ -23,8 +23,8 @@
 
 #include "discovery/discovery_beacon.h"
 
-#define DISCOVERY_NEIGHBOURS_MAX 4096 /* that the configuration can permit */
-#define DISCOVERY_CLAIMANTS_MAX 4     /* neighbours of one name */
+#define DISCOVERY_NEIGHBOURS_MAX 512 /* that the configuration can permit */
+#define DISCOVERY_CLAIMANTS_MAX 4    /* neighbours of one name */
 #define DISCOVERY_HOST 16
 #define DISCOVERY_PREFIX_MAX 8
 

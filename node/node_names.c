@@ -23,6 +23,13 @@ int node_names_pattern(const struct eid *peer, struct eid_pattern *out)
     return eid_pattern_parse(text, out) < 0 ? HELIO_EINVAL : 0;
 }
 
+/* The peer itself said so, in a session or in a beacon that anyone can send: that reserves nothing.
+ */
+static bool is_claim(const struct node_link *l)
+{
+    return l->unconfigured || l->config->found != 0;
+}
+
 /* The link of the i-th static route, if that reserves the name: it is as specific as the peer's own
  * one, and is not that. *more: others behind it may. */
 static const struct node_link *route_holder(const struct node *n, size_t i, const struct eid *peer,
@@ -36,7 +43,7 @@ static const struct node_link *route_holder(const struct node *n, size_t i, cons
         return NULL;
     const struct node_link *l = n->links[link];
     assert(l != NULL);
-    return l->unconfigured && eid_same_node(&l->config->peer, peer) ? NULL : l;
+    return is_claim(l) && eid_same_node(&l->config->peer, peer) ? NULL : l;
 }
 
 /* Goes through the links that the name is reserved for, links before routes: the one at *at or
@@ -46,7 +53,7 @@ static const struct node_link *next_holder(const struct node *n, const struct ei
     struct eid_pattern own;
     for (; *at < n->links_len; ++*at) {
         const struct node_link *l = n->links[*at];
-        if (l != NULL && !l->unconfigured && eid_same_node(&l->config->peer, peer))
+        if (l != NULL && !is_claim(l) && eid_same_node(&l->config->peer, peer))
             return l;
     }
     for (bool more = node_names_pattern(peer, &own) == 0; more; ++*at) {

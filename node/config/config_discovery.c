@@ -32,8 +32,8 @@ const struct conf_option config_discovery[] = {
      .type = OPTION_TEXT,
      .offset = AT(listen),
      .initial = "",
-     .help = "address and port where IPND beacons are heard, such as 192.0.2.1:3003; empty: port "
-             "3003 of all addresses with an interface, else nowhere"},
+     .help = "address and port where IPND beacons are heard, such as 192.0.2.1:3003; not "
+             "with interface, whose groups are heard then"},
     {.key = "addresses",
      .type = OPTION_WORDS,
      .offset = AT(addresses),
@@ -206,6 +206,14 @@ static void check_addresses(const struct config *c, const struct conf_tree *map,
         conf_error(errors, line_of(map, "listen"),
                    WHERE "listen: \"%s\" is not an address; write %s", c->discovery.listen,
                    address_hint);
+    if (is_given(c->discovery.listen) && is_given(c->discovery.interface))
+        conf_error(errors, line_of(map, "listen"),
+                   WHERE "listen: with interface beacons are heard at its groups; leave one away");
+    if (conf_child(map, "links") != NULL && n == 0 && !is_given(c->discovery.listen) &&
+        !is_given(c->discovery.interface))
+        conf_error(errors, map->line,
+                   WHERE "interface: it is missing; write the name of a network interface such as "
+                         "eth0, or listen and addresses");
     if (is_given(c->discovery.interface) && strlen(c->discovery.interface) > INTERFACE_MAX)
         conf_error(errors, line_of(map, "interface"),
                    WHERE "interface: \"%s\" is too long for a network interface; ip link shows "

@@ -39,14 +39,13 @@ static struct discovery_from make_from(const struct address *a)
     return from;
 }
 
-/* Has the configuration, an operator or the contact plan something to say of this node? */
+/* Has the configuration, an operator, the contact plan or a connected peer the name? */
 static bool is_configured(const struct found *f, const struct eid *node)
 {
     const struct node *n = f->node;
     for (size_t i = 0; i < n->links_len; i++) {
         const struct node_link *l = n->links[i];
-        if (l != NULL && l->config->found == 0 && !l->unconfigured &&
-            eid_same_node(&l->config->peer, node))
+        if (l != NULL && l->config->found == 0 && eid_same_node(&l->config->peer, node))
             return true;
     }
     return found_plan_has(f, node);
@@ -230,9 +229,14 @@ static int add_group(struct found *f, enum discovery_format format, const char *
     (void)address_parse(group, &to);
     local = address_any(&to);
     const char *listen = f->node->config->discovery.listen;
+    struct address others[CONFIG_DISCOVERY_ADDRESSES];
     address_set_port(&local, address_port(&to));
     if (to.sa.sa_family == AF_INET6)
         to.v6.sin6_scope_id = f->interface;
+    /* At the group's own address only what was sent to the group arrives. Routers do not pass it
+     * on, so that its sender is on this network. */
+    if (config_discovery_addresses(f->node->config, others) == 0)
+        local = to;
     if (format == DISCOVERY_IPND && *listen != '\0') {
         struct address given;
         (void)address_parse(listen, &given);

@@ -12,7 +12,7 @@
 #include "os/net/udp_io.h"
 
 #define FOUND_PORTS_MAX 4 /* formats, each with IPv4 and IPv6 */
-#define FOUND_NAME_MAX 32 /* "found-4096" */
+#define FOUND_NAME_MAX 32 /* "found-512" */
 
 /* A socket for the beacons of one format. */
 struct found_port {
@@ -24,16 +24,18 @@ struct found_port {
     size_t to_len;
 };
 
+#define FOUND_GONE UINT64_MAX
+
 /* A place for the link of a neighbour; its number is in the link's name. */
 struct found_place {
-    uint64_t id;       /* of the neighbour; 0: the place is free */
-    bool opening;      /* its files are being read */
-    uint64_t number;   /* of the node in the contact plan */
-    uint64_t there;    /* ids of its contacts, to and from the neighbour; 0: none */
-    uint64_t back;     /* … */
-    bool range;        /* a light time was added, too */
-    tick contact_end;  /* of both, in the plan's time */
-    const void *owner; /* the plan that they are in: another one has not got them */
+    uint64_t id;     /* of the neighbour; 0: the place is free; FOUND_GONE: its change waits */
+    bool opening;    /* its files are being read */
+    uint64_t number; /* of the node in the contact plan */
+    uint64_t there;  /* ids of its contacts, to and from the neighbour; 0: none */
+    uint64_t back;   /* … */
+    bool range;      /* a light time was added, too */
+    tick contact_start, contact_end; /* of both, in the plan's time */
+    const void *owner;               /* the plan that they are in: another one has not got them */
 };
 
 struct found {

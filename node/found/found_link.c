@@ -121,6 +121,8 @@ static void apply_link(struct node_change *c)
     const bool wanted = !c->node->stopping && f != NULL && f->places[o->place].id == o->id;
     if (wanted)
         f->places[o->place].opening = false;
+    else if (f != NULL && f->places[o->place].id == FOUND_GONE)
+        free_place(f, o->place);
     if (wanted && o->link == NULL) {
         fail_opening(f, o, o->errors.len > 0 ? o->errors.text[0] : "out of memory");
     } else if (wanted) {
@@ -144,16 +146,28 @@ static void tell_found(const struct found *f, const struct discovery_neighbour *
             node, o->remote, o->name);
 }
 
+/* A free one whose name no configured link, nor one of an operator, has. */
+static size_t find_place(const struct found *f)
+{
+    const size_t most = f->node->config->discovery.links_max;
+    char name[FOUND_NAME_MAX];
+    for (size_t i = 0; i < most; i++) {
+        write_name(i, name);
+        if (f->places[i].id == 0 && node_link_find(f->node, name) == NULL)
+            return i;
+    }
+    return most;
+}
+
 void found_link_open(struct found *f, const struct discovery_neighbour *n)
 {
     uint16_t port = 0;
     const size_t most = f->node->config->discovery.links_max;
     struct opening *o = calloc(1, sizeof *o);
-    size_t place = 0;
-    while (place < most && f->places[place].id != 0)
-        place++;
-    assert(place < most); /* the engine counts them */
-    if (o == NULL) {
+    const size_t place = find_place(f);
+    if (o == NULL || place == most) { /* without memory, or its names are others' */
+        free(o);
+        f->failed++;
         discovery_failed(f->engine, n->id, world_now(f->node->world));
         return;
     }
@@ -192,7 +206,10 @@ void found_link_close(struct found *f, const struct discovery_neighbour *n,
     if (place == SIZE_MAX)
         return;
     struct node_link *l = found_link_at(f, place);
-    free_place(f, place);
+    if (f->places[place].opening) /* the place is in use until its change is made */
+        f->places[place].id = FOUND_GONE;
+    else
+        free_place(f, place);
     if (l == NULL)
         return;
     if (node_watch_line(l))

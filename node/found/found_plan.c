@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A link that is up is a contact, as long as beacons come: from now until the neighbour counts as
- * silent, in both directions, with the confidence of the configuration. It is extended when half of
- * its time has passed. What can go wrong: the plan has such a contact already, or no room; then
- * there is none of discovery.
+ * silent, in both directions, with the confidence of the configuration. Each beacon extends it, so
+ * that it does not end before. What can go wrong: the plan has such a contact already, or no room;
+ * then there is none of discovery.
  */
 #include "node/found/found.h"
 #include "node/plan/node_plan.h"
@@ -34,19 +34,20 @@ static bool extend_contact(struct plan *plan, uint64_t id, tick end)
 void found_plan_forget(struct found *f, struct found_place *p)
 {
     struct node_plan *plan = f->node->plan;
-    if (plan == NULL || p->owner != plan->plan || (p->there == 0 && p->back == 0))
-        return;
-    const uint64_t own = plan_router_node(plan->router);
-    const struct plan_contact *was = plan_get(plan->plan, p->there);
-    if (p->range && was != NULL)
-        (void)plan_remove_range(plan->plan, own, p->number, was->start);
-    (void)plan_remove(plan->plan, p->there);
-    (void)plan_remove(plan->plan, p->back);
-    p->there = p->back = 0;
-    node_plan_changed(plan);
+    const bool here = plan != NULL && p->owner == plan->plan && p->there != 0;
+    if (here) {
+        if (p->range)
+            (void)plan_remove_range(plan->plan, plan_router_node(plan->router), p->number,
+                                    p->contact_start);
+        (void)plan_remove(plan->plan, p->there);
+        (void)plan_remove(plan->plan, p->back);
+        node_plan_changed(plan);
+    }
+    p->there = p->back = 0; /* else they are of a plan that is no more */
+    p->range = false;
 }
 
-/* The first time, or in a plan that was read anew. */
+/* The first time, in a plan that was read anew, or after the clock was set. */
 static void begin_contact(struct found *f, struct found_place *p, tick now, tick end)
 {
     struct node_plan *plan = f->node->plan;
@@ -54,12 +55,17 @@ static void begin_contact(struct found *f, struct found_place *p, tick now, tick
     const uint64_t own = plan_router_node(plan->router);
     const struct plan_range range = {own, p->number, now, TICK_NEVER - 1, 0, false};
     p->owner = plan->plan;
-    p->there = p->back = 0;
+    p->contact_start = now;
     p->contact_end = end;
     if (node_plan_meets(plan, p->number))
         return; /* it is a contact of the file, or of an operator */
     p->there = add_contact(plan->plan, own, p->number, now, end, c);
-    p->back = add_contact(plan->plan, p->number, own, now, end, c);
+    p->back = p->there == 0 ? 0 : add_contact(plan->plan, p->number, own, now, end, c);
+    if (p->back == 0) { /* both or none */
+        (void)plan_remove(plan->plan, p->there);
+        p->there = 0;
+        return;
+    }
     p->range = plan_add_range(plan->plan, &range) == 0;
     node_plan_changed(plan);
 }
@@ -73,15 +79,16 @@ static void look_at(struct found *f, struct found_place *p, const struct discove
         found_plan_forget(f, p);
         return;
     }
-    if (p->owner != plan->plan || p->there == 0 || p->contact_end <= now) {
+    const bool over = p->contact_end <= now || now < p->contact_start;
+    if (p->owner == plan->plan && p->there != 0 && !over && p->contact_end == end)
+        return;
+    if (p->owner != plan->plan || p->there == 0 || over ||
+        !extend_contact(plan->plan, p->there, end) || !extend_contact(plan->plan, p->back, end)) {
+        found_plan_forget(f, p);
         begin_contact(f, p, now, end);
         return;
     }
-    if (end < p->contact_end || end - p->contact_end < f->node->config->discovery.silence / 2)
-        return;
     p->contact_end = end;
-    (void)extend_contact(plan->plan, p->there, end);
-    (void)extend_contact(plan->plan, p->back, end);
     node_plan_changed(plan);
 }
 

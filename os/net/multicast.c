@@ -26,7 +26,9 @@ int multicast_join(int fd, const struct address *group, unsigned interface)
         return set_option(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &m, sizeof m);
     }
     const struct ip_mreqn m = {.imr_multiaddr = group->v4.sin_addr, .imr_ifindex = (int)interface};
-    return set_option(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof m);
+    const int all = 0; /* nor what other programs joined at other interfaces */
+    const int err = set_option(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof m);
+    return err < 0 ? err : set_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, &all, sizeof all);
 }
 
 int multicast_send_by(int fd, bool six, unsigned interface)

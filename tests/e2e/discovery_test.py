@@ -258,6 +258,32 @@ class ClaimedTest(Case):
         wait_for(lambda: list(self.neighbours(1)) == ["ipn:2.0"], 30, lambda: str(self.neighbours(1)))
 
 
+    def test_unconfigured_peers(self):
+        """A beacon reserves no name: node 2, which is configured nowhere, connects after a lie about it, and stays during others."""
+        crowd = {"name": "any", "adapter": "tcpcl", "peer": "ipn:99.0", "local": "0.0.0.0:4557", "peers": 4, "tls": "off"}
+        self.start(1, self.config(1, [self.TCP], [crowd], discovery=self.CLAIMED))
+        liar = self.net.sender(3)
+        self.addCleanup(liar.close)
+        liar.sendto(beacon(2, 4556), (GROUP, PORT))
+        wait_for(lambda: "ipn:2.0" in self.neighbours(1), 20, "the lie was not heard")
+        path = self.lab.path("node2.yaml")
+        with open(path, "w") as f:
+            f.write(f"node: ipn:2.0\nsocket: {self.lab.socket(2)}\nstore: {{durability: none}}\n"
+                    "links: [{name: one, adapter: tcpcl, peer: ipn:1.0, remote: '10.77.0.1:4557', tls: off, timers: {reconnect: 100ms}}]\n")
+        self.start(2, path)
+
+        def of_two():
+            return [link["name"] for link in self.lab.control(1, "links")["links"] if link["peer"] == "ipn:2.0" and link["up"]]
+        wait_for(lambda: of_two() == ["any/ipn:2.0"], 30, lambda: self.log(1))
+        for _ in range(5):
+            liar.sendto(beacon(2, 4556), (GROUP, PORT))
+            time.sleep(0.3)
+            self.assertEqual(of_two(), ["any/ipn:2.0"], self.log(1))
+        self.exchange(2, 1)
+        self.assertGreaterEqual(self.lab.control(1, "neighbours")["beacons"]["configured"], 5)
+        self.assertNotIn("any/ipn:2.0 is removed", self.log(1))
+
+
 class ProvenTest(Case):
     def test_names_by_tls(self):
         """A name needs a certificate. Node 3 beacons as node 2 before node 2 does, and has a certificate of its own."""

@@ -74,11 +74,13 @@ static struct discovery_from from_host(uint32_t host)
     return f;
 }
 
-static enum discovery_verdict hear_as(struct world *w, uint64_t node, uint32_t host,
-                                      bool configured)
+static enum discovery_verdict hear_beacon(struct world *w, uint64_t node, uint32_t host,
+                                          bool configured, tick period)
 {
-    const struct discovery_beacon b = {
-        .node = eid_ipn(0, node, 0), .services = {{"tcp", 0, 4556}}, .services_len = 1};
+    const struct discovery_beacon b = {.node = eid_ipn(0, node, 0),
+                                       .period = period,
+                                       .services = {{"tcp", 0, 4556}},
+                                       .services_len = 1};
     const struct discovery_from f = from_host(host);
     const enum discovery_verdict v =
         discovery_input(w->d, DISCOVERY_IPND, &b, &f, configured, true, w->now);
@@ -86,9 +88,15 @@ static enum discovery_verdict hear_as(struct world *w, uint64_t node, uint32_t h
     return v;
 }
 
+static enum discovery_verdict hear_as(struct world *w, uint64_t node, uint32_t host,
+                                      bool configured)
+{
+    return hear_beacon(w, node, host, configured, 0);
+}
+
 static enum discovery_verdict hear(struct world *w, uint64_t node, uint32_t host)
 {
-    return hear_as(w, node, host, false);
+    return hear_beacon(w, node, host, false, 0);
 }
 
 static uint64_t id_of(struct world *w, uint64_t node, uint32_t host)
@@ -298,6 +306,77 @@ START_TEST(anything)
 }
 END_TEST
 
+/* Four forged names with the address of a node that announce a long period: the node gets a place
+ * when their links were not up in time. */
+START_TEST(forged_names_of_an_address)
+{
+    struct world w;
+    begin(&w, 64, 16);
+    for (uint64_t i = 0; i < 4; i++)
+        ck_assert_int_eq(hear_beacon(&w, 1000 + i, 2, false, 3600 * TICK_S), DISCOVERY_NEW);
+    ck_assert_int_eq(hear(&w, 2, 2), DISCOVERY_ADDRESS);
+    pass(&w, 10 * TICK_S);
+    ck_assert_int_eq(hear(&w, 2, 2), DISCOVERY_ADDRESS);
+    ck_assert_int_eq(hear(&w, 2, 2), DISCOVERY_NEW);
+    end(&w, NULL);
+}
+END_TEST
+
+/* The same without links for them: each displaces one. */
+START_TEST(names_without_links)
+{
+    struct world w;
+    begin(&w, 64, 1);
+    for (uint64_t i = 0; i < 4; i++)
+        hear(&w, 1000 + i, 2);
+    ck_assert_int_eq(hear(&w, 2, 2), DISCOVERY_NEW);
+    struct discovery_totals t;
+    discovery_totals(w.d, &t);
+    ck_assert_uint_eq(t.displaced, 1);
+    end(&w, "100 open ipn:1000.0@2\n");
+}
+END_TEST
+
+/* A beacon without a period does not shorten the time of a neighbour that announced one. */
+START_TEST(period_is_forged)
+{
+    struct world w;
+    begin(&w, 8, 4);
+    hear_beacon(&w, 2, 2, false, 60 * TICK_S);
+    set_up(&w, 2, 2, true);
+    pass(&w, TICK_S);
+    hear(&w, 2, 2);
+    pass(&w, 100 * TICK_S);
+    ck_assert_ptr_nonnull(discovery_at(w.d, 0));
+    pass(&w, 100 * TICK_S);
+    end(&w, "100 open ipn:2.0@2\n280 close ipn:2.0@2: it sends no beacons any more\n");
+}
+END_TEST
+
+/* A liar's beacons came first, but the owner of the name has connected here: when the lie ends, the
+ * link stays, and is the owner's. */
+START_TEST(owner_takes_over)
+{
+    struct world w;
+    begin(&w, 8, 4);
+    hear(&w, 2, 66);
+    set_up(&w, 2, 66, true);
+    for (unsigned i = 0; i < 10; i++) {
+        hear(&w, 2, 2);
+        pass(&w, 5 * TICK_S);
+    }
+    ck_assert_uint_eq(id_of(&w, 2, 66), 0);
+    ck_assert_uint_eq(id_of(&w, 2, 2), 1); /* of the link */
+    set_up(&w, 2, 2, false);
+    pass(&w, 5 * TICK_S);
+    hear(&w, 2, 2);
+    pass(&w, 15 * TICK_S); /* it was made for another address */
+    end(&w, "100 open ipn:2.0@66\n"
+            "160 close ipn:2.0@2: it was not up in time, and gives way\n"
+            "170 open ipn:2.0@2\n");
+}
+END_TEST
+
 /* Own beacons: at once, then each interval give or take a tenth. */
 START_TEST(own_beacons)
 {
@@ -334,6 +413,10 @@ SUITE(discovery_table, t)
     tcase_add_test(t, name_is_configured);
     tcase_add_test(t, flood_of_names);
     tcase_add_test(t, flood_of_addresses);
+    tcase_add_test(t, forged_names_of_an_address);
+    tcase_add_test(t, names_without_links);
+    tcase_add_test(t, period_is_forged);
+    tcase_add_test(t, owner_takes_over);
     tcase_add_test(t, anything);
     tcase_add_test(t, own_beacons);
 }
