@@ -139,7 +139,14 @@ class Page:
         return self.browser.call(method, self.session, **parameters)
 
     def evaluate(self, expression):
-        done = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        """A page that is loaded again meanwhile is asked once more."""
+        ask = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        try:
+            done = self.call("Runtime.evaluate", **ask)
+        except RuntimeError as e:
+            if "navigated" not in str(e):
+                raise
+            done = self.call("Runtime.evaluate", **ask)
         if "exceptionDetails" in done:
             raise RuntimeError(f"{expression}: {done['exceptionDetails']}")
         return done["result"].get("value")
