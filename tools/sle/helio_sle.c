@@ -263,7 +263,8 @@ static const struct command commands[] = {
      "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
      "    --instance sagr=1.spack=1.rsl-fg=1.rcf=onlt1 --gvcid '1.171.*' \\\n"
      "    -t 2s -o /tmp/a.frames\n"
-     "\nexit codes: 0 all steps succeeded, 1 one failed, 2 usage",
+     "\nexit codes: 0 all steps succeeded; 1 one failed, or CLTUs were refused, expired\n"
+     "or discarded; 2 usage",
      user_parts},
     {"helio-sle bench", "", NULL, NULL, run_bench, no_options,
      "Measures a provider and a user, a process each, on this machine. Prints JSON.\v"

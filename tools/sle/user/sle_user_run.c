@@ -487,10 +487,17 @@ bool user_close(struct user *u)
     return sink_close(u) == 0;
 }
 
+/* A command that was not transmitted is no success, unless a script says what it expects. */
+static bool has_lost_commands(const struct association *a)
+{
+    const struct cltus *c = &a->cltus;
+    return a->script == NULL && c->refused + c->expired + c->discarded > 0;
+}
+
 bool user_good(const struct user *u)
 {
     for (size_t i = 0; i < u->len; i++)
-        if (u->all[i].failed)
+        if (u->all[i].failed || has_lost_commands(&u->all[i]))
             return false;
     return true;
 }
