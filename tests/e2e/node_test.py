@@ -65,7 +65,7 @@ class NodeTest(NodeCase):
         rows = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `")]
         keys = [line.split("\t") for line in self.heliod("--keys").stdout.splitlines()]
         adapters = {section for section, *_ in keys} - {"", "store", "bundles", "log", "routing", "http", "links", "priorities", "routes",
-                                                          "endpoints", "names", "security", "rules", "applications"}
+                                                          "endpoints", "names", "security", "rules", "applications", "discovery"}
         self.assertIn("ltp-udp", adapters)
         for section, key, kind, default, meaning in keys:
             if section in adapters:

@@ -195,7 +195,8 @@ START_TEST(wrong_words_are_refused)
         {"{\"cmd\": \"bundels\"}", "unknown command \"bundels\"; did you mean bundles?"},
         {"{\"CMD\": \"status\"}",
          "the request needs a command: cmd; there are status, links, sessions, bundles, backlog, "
-         "routes, top, why, events, names, security, rules, reload, counters, link, delete, "
+         "routes, top, why, events, names, neighbours, security, rules, reload, counters, link, "
+         "delete, "
          "cancel, "
          "flush, route, link-add, link-set, link-remove, plan, plan-reload, contact, range"},
         {"{\"cmd\": \"flush\", \"x" LONG LONG LONG LONG "\": 1}",

@@ -359,7 +359,7 @@ def confined():
 
 
 # sections of heliod --keys, and the pages of their tables
-PAGES = {"": PAGE, "store": PAGE, "bundles": PAGE, "routing": PAGE, "log": PAGE, "http": PAGE, "links": PAGE, "priorities": PAGE, "routes": PAGE, "endpoints": PAGE, "names": PAGE, "security": PAGE, "rules": PAGE, "applications": PAGE,
+PAGES = {"": PAGE, "store": PAGE, "bundles": PAGE, "routing": PAGE, "log": PAGE, "http": PAGE, "links": PAGE, "priorities": PAGE, "routes": PAGE, "endpoints": PAGE, "names": PAGE, "security": PAGE, "rules": PAGE, "applications": PAGE, "discovery": PAGE,
          "ltp-udp": "docs/ltp-udp.md", "tcpcl": "docs/tcpcl.md", "udp": "docs/udp.md", "stcp": "docs/stcp.md", "mtcp": "docs/stcp.md", "bibe": "docs/bibe.md"}
 # rows of docs/limits.md, and the keys whose defaults stand in them, in their order
 LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| import sessions: of one peer, of all |", ["ltp-udp.limits.import_sessions", "ltp-udp.limits.import_sessions_all"]),
