@@ -212,7 +212,10 @@ bool units_mend(enum units_kind kind, const char *text, char out[UNITS_MEND_CAP]
     snprintf(out, UNITS_MEND_CAP, "%.*s%s", (int)(unit - text), text, typed);
     if (parse_kind(kind, out, &value) == 0)
         return true;
-    if (right != NULL)
+    const size_t prefix = strcspn(typed, "B"); /* MB, MBps: bytes, not bits */
+    if (kind == UNITS_RATE && typed[prefix] == 'B' && typed[prefix + 1] != 'i')
+        snprintf(out, UNITS_MEND_CAP, "%.*s%.*sB/s", (int)(unit - text), text, (int)prefix, typed);
+    else if (right != NULL)
         snprintf(out, UNITS_MEND_CAP, "%.*s%s", (int)(unit - text), text, right);
     return right != NULL && parse_kind(kind, out, &value) == 0;
 }

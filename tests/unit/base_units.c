@@ -114,6 +114,8 @@ START_TEST(mended_ones)
                 {UNITS_DURATION, "soon", NULL},
                 {UNITS_DURATION, "5 fortnights", NULL},
                 {UNITS_DURATION, "99999999999999999 days", NULL},
+                {UNITS_RATE, "50MB", "50MB/s"}, /* bytes */
+                {UNITS_RATE, "6.25 MBps", "6.25MB/s"},
                 {UNITS_RATE, "500Mb", "500Mbit/s"},
                 {UNITS_RATE, "500 mbps", "500Mbit/s"},
                 {UNITS_RATE, "2.5 Gbit", "2.5Gbit/s"},
