@@ -11,7 +11,7 @@
 
 #include "base/slice.h"
 
-#define ADDRESS_TEXT_MAX 64u
+#define ADDRESS_TEXT_MAX 72u
 
 /* All 0: not given. */
 struct address {
