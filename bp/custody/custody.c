@@ -153,7 +153,22 @@ static struct held *find_held(const struct custody *c, uint64_t key)
     return NULL;
 }
 
-static void end_timed_out(struct custody *c, struct held *h);
+static void end_with(struct custody *c, struct held *h, enum custody_outcome outcome)
+{
+    assert(h->state != HELD_ENDED);
+    heap_sub(&c->timers, &h->timer);
+    h->state = HELD_ENDED;
+    h->outcome = outcome;
+    list_add_tail(&c->ended, &h->node);
+    c->stats.released += outcome == CUSTODY_RELEASED;
+    c->stats.refused += outcome == CUSTODY_REFUSED;
+    c->stats.lost += outcome == CUSTODY_LOST;
+}
+
+static void end_timed_out(struct custody *c, struct held *h)
+{
+    end_with(c, h, h->refused ? CUSTODY_REFUSED : CUSTODY_LOST);
+}
 
 /* Room for one more ID. The oldest one is forgotten. If its bundle still waits, its timer ends now:
  * many later bundles have been answered. */
@@ -197,28 +212,6 @@ int custody_hold(struct custody *c, uint64_t key, uint64_t *id)
     return 0;
 }
 
-static void end_with(struct custody *c, struct held *h, enum custody_outcome outcome)
-{
-    assert(h->state != HELD_ENDED);
-    heap_sub(&c->timers, &h->timer);
-    h->state = HELD_ENDED;
-    h->outcome = outcome;
-    list_add_tail(&c->ended, &h->node);
-    c->stats.released += outcome == CUSTODY_RELEASED;
-    c->stats.refused += outcome == CUSTODY_REFUSED;
-    c->stats.lost += outcome == CUSTODY_LOST;
-}
-
-static void end_answered(struct custody *c, struct held *h)
-{
-    end_with(c, h, CUSTODY_RELEASED);
-}
-
-static void end_timed_out(struct custody *c, struct held *h)
-{
-    end_with(c, h, h->refused ? CUSTODY_REFUSED : CUSTODY_LOST);
-}
-
 /* Without the light time. */
 static tick patience_of(const struct custody *c)
 {
@@ -246,7 +239,7 @@ void custody_sent(struct custody *c, uint64_t key, const struct custody_carrier 
     if (h == NULL || h->state != HELD_SUBMITTED)
         return;
     if (h->answered) {
-        end_answered(c, h);
+        end_with(c, h, CUSTODY_RELEASED);
         return;
     }
     h->state = HELD_WAITING;
@@ -325,7 +318,6 @@ static void clip_sequences(struct custody *c, struct range *at, size_t len)
             continue;
         }
         r->lo = r->lo > c->base ? r->lo : c->base;
-        r->hi = r->hi < c->next ? r->hi : c->next;
         r->hi = r->hi > r->lo ? r->hi : r->lo;
     }
 }
@@ -345,14 +337,13 @@ static bool take_answer(struct custody *c, uint64_t id, uint64_t disposition)
     }
     h->answered = true;
     if (h->state == HELD_WAITING)
-        end_answered(c, h);
+        end_with(c, h, CUSTODY_RELEASED);
     return true;
 }
 
-int custody_input(struct custody *c, uint64_t disposition, struct range *at, size_t len, tick now)
+int custody_input(struct custody *c, uint64_t disposition, struct range *at, size_t len)
 {
     struct ranges ids;
-    (void)now;
     ranges_init(&ids);
     assert(len <= CUSTODY_READ_MAX);
     clip_sequences(c, at, len);

@@ -92,7 +92,7 @@ void custody_open(struct custody *c, bool open, tick now);
 tick custody_again_at(const struct custody *c, tick now);
 
 /* A signal of the peer: its sequences, which are changed. HELIO_ENOMEM: nothing happened. */
-int custody_input(struct custody *c, uint64_t disposition, struct range *at, size_t len, tick now);
+int custody_input(struct custody *c, uint64_t disposition, struct range *at, size_t len);
 
 enum custody_outcome { CUSTODY_RELEASED, CUSTODY_REFUSED, CUSTODY_LOST, CUSTODY_CANCELLED };
 struct custody_event {

@@ -97,7 +97,7 @@ void bibe_custody_input(struct bibe_link *l, const struct cla_delivery *d,
     }
     const uint64_t before = custody_stats(l->custody)->never_issued;
     l->heard = world_now(l->env.world);
-    if (custody_input(l->custody, signal->disposition, at, signal->len, l->heard) < 0)
+    if (custody_input(l->custody, signal->disposition, at, signal->len) < 0)
         bibe_note(l, BIBE_NOTE_NO_MEMORY, 1);
     bibe_note(l, BIBE_NOTE_UNISSUED, custody_stats(l->custody)->never_issued - before);
     bibe_kick(l);

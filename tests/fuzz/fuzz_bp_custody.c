@@ -65,7 +65,7 @@ static void take_signal(const struct custody_record *r, struct range *at)
             named[key] = named[key] || (at[i].lo >= first && at[i].hi <= first + 10 &&
                                         at[i].lo <= first + key && first + key < at[i].hi);
     }
-    custody_input(c, r->disposition, at, r->len, 0);
+    custody_input(c, r->disposition, at, r->len);
     custody_check(c);
     while (custody_poll(c, &e)) {
         if (e.key > 9 || !named[e.key] ||

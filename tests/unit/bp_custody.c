@@ -212,7 +212,7 @@ static void pass(struct scene *s, tick by)
 static void signal_ids(struct scene *s, uint64_t disposition, uint64_t from, uint64_t count)
 {
     struct range r = {s->first + from, s->first + from + count};
-    ck_assert_int_eq(custody_input(s->c, disposition, &r, 1, s->now), 0);
+    ck_assert_int_eq(custody_input(s->c, disposition, &r, 1), 0);
 }
 
 START_TEST(accepted_and_refused)
@@ -378,14 +378,14 @@ START_TEST(forged_signals)
     struct scene s;
     begin(&s, 8, INT64_MAX);
     struct range all = {1, UINT64_MAX}, many[CUSTODY_READ_MAX];
-    ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, &all, 1, s.now), 0);
+    ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, &all, 1), 0);
     ck_assert_uint_eq(custody_stats(s.c)->never_issued, 1);
     transmit(&s, 1);
     all = (struct range){1, UINT64_MAX}; /* the ID in use is among them */
-    ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, &all, 1, s.now), 0);
+    ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, &all, 1), 0);
     for (size_t i = 0; i < CUSTODY_READ_MAX; i++)
         many[i] = (struct range){s.first + 1 + i, UINT64_MAX};
-    ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, many, CUSTODY_READ_MAX, s.now), 0);
+    ck_assert_int_eq(custody_input(s.c, CUSTODY_ACCEPTED, many, CUSTODY_READ_MAX), 0);
     ck_assert_uint_eq(custody_stats(s.c)->never_issued, 2 + CUSTODY_READ_MAX);
     pass(&s, TICK_S);
     expect(&s, "hold 1: id 0\n");

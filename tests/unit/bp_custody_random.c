@@ -142,7 +142,7 @@ static void arrive(struct run *r, const struct flight *f)
     struct custody_record record;
     if (f->signal) {
         ck_assert_int_eq(custody_read(slice_of(f->bytes, f->len), &record, at), 0);
-        ck_assert_int_eq(custody_input(r->sender, record.disposition, at, record.len, r->now), 0);
+        ck_assert_int_eq(custody_input(r->sender, record.disposition, at, record.len), 0);
         return;
     }
     if (rng_chance(&r->rng, r->refuse)) {
@@ -159,7 +159,7 @@ static void forge(struct run *r)
 {
     const uint64_t lo = 1 + rng_below(&r->rng, INT64_MAX);
     struct range at = {lo, lo + 1 + rng_below(&r->rng, 1000000)};
-    ck_assert_int_eq(custody_input(r->sender, CUSTODY_ACCEPTED, &at, 1, r->now), 0);
+    ck_assert_int_eq(custody_input(r->sender, CUSTODY_ACCEPTED, &at, 1), 0);
 }
 
 static void kill_one(struct run *r)
