@@ -186,12 +186,14 @@ static size_t prefix_limit(const struct discovery *d)
 static enum discovery_verdict find_place(struct discovery *d, uint64_t hash, const struct eid *node,
                                          const struct discovery_from *from, tick now)
 {
-    const struct crowd c = count_crowd(d, hash, node, from);
-    if (c.hosts >= d->config.address_max && !displace_one(d, OF_HOST, hash, node, from)) {
-        free_host(d, from, now);
-        return DISCOVERY_ADDRESS;
+    struct crowd c = count_crowd(d, hash, node, from);
+    if (c.hosts >= d->config.address_max) {
+        if (!displace_one(d, OF_HOST, hash, node, from)) {
+            free_host(d, from, now);
+            return DISCOVERY_ADDRESS;
+        }
+        c = count_crowd(d, hash, node, from); /* or another one would be displaced as well */
     }
-    d->totals.contested += c.claimants > 0;
     if (c.claimants >= DISCOVERY_CLAIMANTS_MAX)
         return displace_one(d, OF_NAME, hash, node, from) ? DISCOVERY_NEW : DISCOVERY_CLAIMED;
     if (c.prefixes >= prefix_limit(d))
@@ -292,6 +294,7 @@ static enum discovery_verdict judge_beacon(struct discovery *d, enum discovery_f
                                       .first = now,
                                       .since = now};
     hear_beacon(d, n, format, b, usable, now);
+    d->totals.contested += count_crowd(d, hash, &b->node, from).claimants > 1;
     return v;
 }
 

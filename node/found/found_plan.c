@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A link that is up is a contact, as long as beacons come: from now until the neighbour counts as
- * silent, in both directions, with the confidence of the configuration. Each beacon extends it, so
- * that it does not end before. What can go wrong: the plan has such a contact already, or no room;
- * then there is none of discovery.
+ * silent, in both directions, with the confidence of the configuration. It is extended by half a
+ * silence more than its beacons need, so that it never ends before, and not at each of them: a
+ * change of the plan costs all its routes. What can go wrong: the plan has such a contact already,
+ * or no room; then there is none of discovery.
  */
 #include "node/found/found.h"
 #include "node/plan/node_plan.h"
@@ -79,16 +80,17 @@ static void look_at(struct found *f, struct found_place *p, const struct discove
         found_plan_forget(f, p);
         return;
     }
-    const bool over = p->contact_end <= now || now < p->contact_start;
-    if (p->owner == plan->plan && p->there != 0 && !over && p->contact_end == end)
+    const tick spare = f->node->config->discovery.silence / 2, until = tick_add(end, spare);
+    const bool here = p->owner == plan->plan && p->there != 0 && now >= p->contact_start;
+    if (here && p->contact_end >= end && p->contact_end <= until)
         return;
-    if (p->owner != plan->plan || p->there == 0 || over ||
-        !extend_contact(plan->plan, p->there, end) || !extend_contact(plan->plan, p->back, end)) {
+    if (!here || p->contact_end <= now || !extend_contact(plan->plan, p->there, until) ||
+        !extend_contact(plan->plan, p->back, until)) {
         found_plan_forget(f, p);
-        begin_contact(f, p, now, end);
+        begin_contact(f, p, now, until);
         return;
     }
-    p->contact_end = end;
+    p->contact_end = until;
     node_plan_changed(plan);
 }
 

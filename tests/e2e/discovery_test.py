@@ -7,6 +7,7 @@ usage: discovery_test.py BIN OUT [TEST...]"""
 import ctypes
 import json
 import os
+import signal
 import shutil
 import socket
 import struct
@@ -233,6 +234,16 @@ class ClaimedTest(Case):
         time.sleep(4)  # longer than the silence: it was extended
         self.assertEqual(len(contacts()), 1)
         self.wait_up(1, 2)
+        for _ in range(4):  # some beacons are lost, fewer than a silence has
+            self.running[2].send_signal(signal.SIGSTOP)
+            time.sleep(2.2)
+            self.assertEqual(len(contacts()), 1)
+            self.running[2].send_signal(signal.SIGCONT)
+            time.sleep(1.5)
+        self.assertEqual(list(self.neighbours(1)), ["ipn:2.0"], self.log(1))
+        self.assertEqual(self.lab.control(1, "neighbours")["beacons"]["configured"], 0)
+        self.assertNotIn("no further contact", self.log(1))
+        self.exchange(1, 2)
         self.running[2].kill()
         wait_for(lambda: not contacts(), 30, "the contact is still there")
 

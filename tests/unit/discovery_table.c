@@ -169,6 +169,41 @@ START_TEST(two_claim_a_name)
 }
 END_TEST
 
+/* Only new neighbours are counted as rivals, not each beacon that is refused. */
+START_TEST(claimants_are_limited)
+{
+    struct world w;
+    begin(&w, 64, 16);
+    for (uint32_t host = 2; host < 8; host++)
+        for (unsigned i = 0; i < 3; i++)
+            (void)hear(&w, 2, host);
+    struct discovery_totals t;
+    discovery_totals(w.d, &t);
+    ck_assert_uint_eq(t.neighbours, DISCOVERY_CLAIMANTS_MAX);
+    ck_assert_uint_eq(t.contested, DISCOVERY_CLAIMANTS_MAX - 1);
+    ck_assert_uint_eq(t.verdicts[DISCOVERY_CLAIMED], 6);
+    end(&w, "100 open ipn:2.0@2\n");
+}
+END_TEST
+
+/* A full network and an address with all its places: one neighbour gives way, not two. */
+START_TEST(one_gives_way)
+{
+    struct world w;
+    begin(&w, 8, 1);
+    for (uint64_t i = 0; i < 4; i++)
+        (void)hear(&w, 100 + i, 2);
+    (void)hear(&w, 200, 3);
+    (void)hear(&w, 201, 4); /* six of eight places are one network's */
+    ck_assert_int_eq(hear(&w, 300, 2), DISCOVERY_NEW);
+    struct discovery_totals t;
+    discovery_totals(w.d, &t);
+    ck_assert_uint_eq(t.neighbours, 6);
+    ck_assert_uint_eq(t.displaced, 1);
+    end(&w, NULL);
+}
+END_TEST
+
 /* A neighbour alone keeps its link, whatever its state. */
 START_TEST(alone_and_down)
 {
@@ -407,6 +442,8 @@ SUITE(discovery_table, t)
 {
     tcase_add_test(t, comes_and_goes);
     tcase_add_test(t, two_claim_a_name);
+    tcase_add_test(t, claimants_are_limited);
+    tcase_add_test(t, one_gives_way);
     tcase_add_test(t, alone_and_down);
     tcase_add_test(t, did_not_run);
     tcase_add_test(t, places_go_round);
