@@ -64,9 +64,7 @@ def write(campaign: Campaign, out: str, place: str) -> int:
         else:
             system, folder = fs.LocalFileSystem(), os.path.abspath(place)
         metrics = {m for kind in data.KINDS.values() for m in kind}
-        schema = [(c, pyarrow.float64()) for c in columns if c in metrics]
-        arrays = {c: pyarrow.array(v, dict(schema).get(c)) for c, v in columns.items()}
-        rows = pyarrow.table(arrays)
+        rows = pyarrow.table({c: pyarrow.array(v, pyarrow.float64() if c in metrics else None) for c, v in columns.items()})
         by = dataset.partitioning(pyarrow.schema([(p, pyarrow.string()) for p in PARTITIONS]), flavor="hive")
         dataset.write_dataset(rows, folder, format="parquet", filesystem=system, partitioning=by, existing_data_behavior="delete_matching")
     except (pyarrow.ArrowException, OSError, ValueError) as e:
