@@ -125,7 +125,8 @@ class StoreTest(unittest.TestCase):
         self.assertEqual(refused, 1000)
         self.assertGreater(status["bundles"], 8000)  # far more than their bytes would be: 8 MB and more are in the store
         with open(self.lab.program("heliod"), "rb") as f:
-            sanitized = b"__asan_init" in f.read()
+            program = f.read()
+        sanitized = b"__asan_init" in program or b"__tsan_init" in program
         # A sanitizer's own memory (shadow, red zones, what was freed) is many times the process's.
         self.assertLessEqual(self.anonymous_bytes(p) - before, (20 if sanitized else 1) * total + (2 << 20))
 
