@@ -162,11 +162,13 @@ bool config_place_of(const void *context, const char *where, const struct conf_t
     if (*where != '\0')
         return is_section(where) && count_sections(0, 1, t, out, cap) == 1;
     const size_t maps = count_sections(1, CONFIG_MAPS, t, out, cap);
-    if (maps > 0)
-        return maps == 1;
-    const size_t lists = count_sections(CONFIG_MAPS, SIZE_MAX, t, out, cap);
-    if (lists > 0 || !list_owners(*adapters, t->key, owners))
-        return lists == 1;
-    snprintf(out, cap, "a link: links: [{…, %s: …}]", t->key);
+    const bool of_link = list_owners(*adapters, t->key, owners);
+    const size_t lists = maps > 0 ? 0 : count_sections(CONFIG_MAPS, SIZE_MAX, t, out, cap);
+    if (maps + lists > 1 || (lists == 0 && maps == 0 && !of_link))
+        return false;
+    const size_t used = maps + lists == 0 ? 0 : strlen(out);
+    if (of_link && lists == 0)
+        snprintf(out + used, cap - used, "%sa link: links: [{…, %s: …}]", used > 0 ? ", or " : "",
+                 t->key);
     return true;
 }

@@ -166,6 +166,7 @@ NODES = (
     node("an empty value", LTP + "    rate:\n", "11: links[to-2].rate", "a rate with its unit, such as 500Mbit/s"),
     node("a duration as a bare number of seconds", HEAD + "bundles: {lifetime: 3600}\n", "4: bundles.lifetime", "a duration with its unit"),
     node("a unit in small letters", HEAD + "bundles: {max: 20mb}\n", "4: bundles.max", "write 20MB"),
+    node("a rate of a link at the top", HEAD + "rate: 50Mbit/s\n", "4: rate", "belongs under discovery: {rate: 50Mbit/s}, or a link: links: [{…, rate: …}]"),
     node("a rate in the unit of data", HEAD + "applications:\n  - {user: any, data_rate: 5MB}\n", "5: applications.data_rate", "write 5MB/s"),
     node("a route to a node's id", LTP + "routes:\n  - {to: \"ipn:3.0\", via: to-2}\n", "12: warning: routes.to", "is one endpoint of that node, and its applications have others; write ipn:3.*", code=0),
     node("a certificate without a node", TLS.replace("KEY", "ca/plain"), "5: warning: links[to-2].tls.certificate", "names no node, so peers that check node names refuse it", code=0),
