@@ -6,6 +6,7 @@
  */
 #include "node/config/config_discovery.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,7 @@ static bool has_own_keys(const struct conf_tree *map, struct conf_errors *errors
 static void check_link(const struct config *c, const struct config_link *l,
                        const struct conf_tree *map, struct conf_errors *errors)
 {
+    assert(l->ops != NULL); /* without errors it has an adapter */
     if (l->ops->service == NULL)
         conf_error(errors, map->line, WHERE "links: beacons do not name %s; write another adapter",
                    l->ops->name);
